@@ -1,0 +1,65 @@
+/* bt_txn.h - what a hook, a field or an ACL may ask of one exchange, and do to it.
+ *
+ * A bt_txn exists from the client's connection on: before its head is read the request is empty, so
+ * that every hook has one signature. All text that is returned lives as long as the exchange.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef BT_TXN_H
+#define BT_TXN_H
+
+#include "bt_mem.h"
+#include "bt_module.h"
+#include "bt_types.h"
+
+struct sockaddr;
+
+/* ---- memory of the module for this exchange and this connection (sizes: struct bt_module) ---- */
+
+BT_API void *bt_txn_memory(struct bt_txn *, const struct bt_self *);
+BT_API void *bt_conn_memory(struct bt_txn *, const struct bt_self *);
+#define bt_txn_ctx(txn) bt_txn_memory((txn), &bt_self)
+#define bt_conn_ctx(txn) bt_conn_memory((txn), &bt_self)
+BT_API struct bt_arena *bt_txn_arena(struct bt_txn *);
+
+/* ---- the client's side ---- */
+
+BT_API const struct sockaddr *bt_client_addr(struct bt_txn *);
+BT_API const struct sockaddr *bt_local_addr(struct bt_txn *); /* that the client connected to */
+BT_API bt_str bt_port_name(struct bt_txn *);                  /* name= of the port line */
+
+/* ---- the request; from phase REQUEST on, empty before ---- */
+
+BT_API bt_str bt_method(struct bt_txn *);
+BT_API bt_str bt_scheme(struct bt_txn *);   /* "http", "https"; empty for CONNECT */
+BT_API bt_str bt_host(struct bt_txn *);     /* lower case, no brackets, no trailing dot */
+BT_API unsigned bt_port(struct bt_txn *);   /* with the scheme's default; 0: none */
+BT_API bt_str bt_path(struct bt_txn *);     /* path and query, from "/" on */
+BT_API bt_str bt_url(struct bt_txn *);      /* whole, normalised, without user info; CONNECT: host:port */
+/* The host as an address when it is one, in whatever spelling; NULL when it is a name. */
+BT_API const struct sockaddr *bt_host_addr(struct bt_txn *);
+/* Value of the n-th field of that name (0 the first), case ignored; BT_STR_NONE when there is none. */
+BT_API bt_str bt_req_header(struct bt_txn *, bt_str name, size_t n);
+
+/* The addresses that the exchange will be connected to (the same ones: what was allowed is what is
+ * dialled). WAIT: the look-up is under way and resumes the exchange; NO: the name has none. */
+BT_API enum bt_match bt_destination(struct bt_txn *, const struct sockaddr *const **addrs, size_t *n);
+
+/* ---- the response; from phase RESPONSE on ---- */
+
+BT_API int bt_status(struct bt_txn *); /* 0: none yet */
+BT_API bt_str bt_rep_header(struct bt_txn *, bt_str name, size_t n);
+
+/* ---- any field of any module, by name or Squid code ---- */
+
+BT_API bool bt_field_get(struct bt_txn *, bt_str name, bt_str arg, struct bt_value *out);
+
+/* ---- deciding ---- */
+
+/* What BT_REFUSE will say: a status, and the name of the error page ("ERR_ACCESS_DENIED"). */
+BT_API void bt_deny(struct bt_txn *, int status, const char *page);
+/* What BT_ANSWER will deliver: `fields` are whole header lines, each ended by CRLF (or NONE). */
+BT_API void bt_answer(struct bt_txn *, int status, bt_str fields, bt_str body);
+/* Go on after BT_PAUSE or WAIT. Safe to call at any time, also from within the hook. */
+BT_API void bt_resume(struct bt_txn *);
+
+#endif

@@ -1,0 +1,81 @@
+/* counts.h - the server's own counters, one row each: C name, name in tools, kind, unit, meaning.
+ *
+ * The same kind of table as a module's (bt_module.h). All floors from 3 on may count; http/ cannot,
+ * it returns faults that flow/ counts. Adding a counter is adding a row here and counting.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef STAT_COUNTS_H
+#define STAT_COUNTS_H
+
+#include "bt_module.h"
+
+/* clang-format off */
+#define SERVER_COUNTERS(X)                                                                          \
+    X(connections_accepted, "client.connections", BT_COUNT, "connections", "Connections accepted from clients.") \
+    X(connections_open, "client.open", BT_GAUGE, "connections", "Client connections that are open.") \
+    X(connections_idle_closed, "client.idle_closed", BT_COUNT, "connections", "Idle client connections closed by client_idle_pconn_timeout.") \
+    X(accept_failed, "client.accept_failed", BT_COUNT, "errors", "accept() failed, most often for want of descriptors.") \
+    X(requests, "client.requests", BT_COUNT, "requests", "Request heads received and understood.") \
+    X(requests_bad, "client.bad_requests", BT_COUNT, "requests", "Request heads refused by the parser; see parse.* for why.") \
+    X(requests_denied, "client.denied", BT_COUNT, "requests", "Requests refused by access rules or a hook.") \
+    X(requests_aborted, "client.aborted", BT_COUNT, "requests", "Clients that left before their answer was complete.") \
+    X(head_timeouts, "client.head_timeouts", BT_COUNT, "connections", "Clients that did not send a whole head in request_timeout.") \
+    X(active_exchanges, "client.active", BT_GAUGE, "requests", "Exchanges under way.") \
+    X(client_bytes_in, "client.bytes_in", BT_COUNT, "bytes", "Bytes read from clients.") \
+    X(client_bytes_out, "client.bytes_out", BT_COUNT, "bytes", "Bytes written to clients.") \
+    X(request_time, "client.request_time", BT_HISTOGRAM, "microseconds", "From a request's first byte to the end of its answer.") \
+    X(responses_2xx, "response.2xx", BT_COUNT, "responses", "Answers to clients with a status of 200 to 299.") \
+    X(responses_3xx, "response.3xx", BT_COUNT, "responses", "Answers to clients with a status of 300 to 399.") \
+    X(responses_4xx, "response.4xx", BT_COUNT, "responses", "Answers to clients with a status of 400 to 499.") \
+    X(responses_5xx, "response.5xx", BT_COUNT, "responses", "Answers to clients with a status of 500 to 599.") \
+    X(tunnels, "tunnel.opened", BT_COUNT, "tunnels", "CONNECT requests that got their tunnel.") \
+    X(tunnels_open, "tunnel.open", BT_GAUGE, "tunnels", "Tunnels that are open.") \
+    X(tunnel_bytes, "tunnel.bytes", BT_COUNT, "bytes", "Bytes moved through tunnels, both directions.") \
+    X(origin_dials, "origin.dials", BT_COUNT, "connections", "Connections to origins begun.") \
+    X(origin_dial_failed, "origin.dial_failed", BT_COUNT, "connections", "Connections to origins refused, unreachable or too slow.") \
+    X(origin_reused, "origin.reused", BT_COUNT, "requests", "Requests sent on a kept origin connection.") \
+    X(origin_retries, "origin.retries", BT_COUNT, "requests", "Requests sent again because a kept connection had gone stale.") \
+    X(origin_open, "origin.open", BT_GAUGE, "connections", "Origin connections in use.") \
+    X(origin_idle, "origin.idle", BT_GAUGE, "connections", "Origin connections kept for the next request.") \
+    X(origin_bad, "origin.bad_responses", BT_COUNT, "responses", "Responses that were not proper HTTP.") \
+    X(origin_surplus, "origin.surplus", BT_COUNT, "connections", "Origin connections closed for bytes that nobody asked for.") \
+    X(origin_aborted, "origin.aborted", BT_COUNT, "responses", "Responses that ended before their length.") \
+    X(origin_timeouts, "origin.timeouts", BT_COUNT, "requests", "Origins that did not answer in read_timeout.") \
+    X(origin_bytes_in, "origin.bytes_in", BT_COUNT, "bytes", "Bytes read from origins.") \
+    X(origin_bytes_out, "origin.bytes_out", BT_COUNT, "bytes", "Bytes written to origins.") \
+    X(connect_time, "origin.connect_time", BT_HISTOGRAM, "microseconds", "From the first dial to an established connection.") \
+    X(dns_queries, "dns.queries", BT_COUNT, "look-ups", "Names asked of the name servers.") \
+    X(dns_cached, "dns.cached", BT_COUNT, "look-ups", "Names answered from memory or the hosts file.") \
+    X(dns_failed, "dns.failed", BT_COUNT, "look-ups", "Names without an address, or no name server answered.") \
+    X(dns_time, "dns.time", BT_HISTOGRAM, "microseconds", "From the question to the answer of a name server.") \
+    X(parse_bad_line, "parse.request_line", BT_COUNT, "requests", "Refused: the request line is not method, target, version.") \
+    X(parse_bad_version, "parse.version", BT_COUNT, "requests", "Refused: not HTTP/1.0 or HTTP/1.1.") \
+    X(parse_bad_target, "parse.target", BT_COUNT, "requests", "Refused: the request target is not a URL that a proxy takes.") \
+    X(parse_bad_field, "parse.field", BT_COUNT, "requests", "Refused: a header line with a bad name, a bad byte or a fold.") \
+    X(parse_bad_host, "parse.host", BT_COUNT, "requests", "Refused: Host is missing, given twice or malformed.") \
+    X(parse_bad_length, "parse.length", BT_COUNT, "requests", "Refused: Content-Length is malformed or contradicts itself.") \
+    X(parse_bad_coding, "parse.coding", BT_COUNT, "requests", "Refused: Transfer-Encoding other than chunked, or beside Content-Length.") \
+    X(parse_bad_chunk, "parse.chunk", BT_COUNT, "requests", "Refused: malformed chunked body.") \
+    X(parse_line_ends, "parse.line_ends", BT_COUNT, "requests", "Refused: bare CR, bare LF or NUL in the head.") \
+    X(parse_too_large, "parse.too_large", BT_COUNT, "requests", "Refused: head larger than request_header_max_size, or too many fields.") \
+    X(parse_long_target, "parse.long_target", BT_COUNT, "requests", "Refused: URL longer than the limit.") \
+    X(exchange_memory, "limits.exchange_memory", BT_COUNT, "requests", "Refused: an exchange needed more memory than it may have.") \
+    X(log_lines, "log.lines", BT_COUNT, "lines", "Access-log lines written.") \
+    X(log_lost, "log.lost", BT_COUNT, "lines", "Access-log lines lost because their place could not take them.") \
+    X(bad_verdicts, "core.bad_verdicts", BT_COUNT, "verdicts", "Hooks that returned a stray value; treated as a refusal.") \
+    X(panics, "proc.panics", BT_COUNT, "panics", "Workers that ended because of a bug.") \
+    X(respawns, "proc.respawns", BT_COUNT, "workers", "Workers started again after one died.")
+/* clang-format on */
+
+#define STAT_ID_(id, name, kind, unit, doc)                                                        \
+    COUNT_##id, COUNT_##id##_last_ = COUNT_##id + BT_SLOTS_(kind) - 1,
+enum { SERVER_COUNTERS(STAT_ID_) COUNT_end_ };
+
+/* The server's row of the segment, as bt_self.row is a module's. Never NULL. */
+extern _Atomic int64_t *count_row;
+
+#define count(id) bt_slot_add(&count_row[COUNT_##id], 1)
+#define count_by(id, by) bt_slot_add(&count_row[COUNT_##id], (by))
+#define count_observe(id, value) bt_observe_at(&count_row[COUNT_##id], (value))
+
+#endif
