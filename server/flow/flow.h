@@ -1,0 +1,46 @@
+/* flow.h - what the processes (floor 8) ask of the exchanges (floor 7), and nothing else.
+ *
+ * The master reads the ports and opens them; a worker starts the flow on the descriptors that it
+ * inherits, and drains it at the end.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FLOW_FLOW_H
+#define FLOW_FLOW_H
+
+#include <sys/socket.h>
+
+#include "bt_module.h"
+
+/* The server's own rows for everything that concerns exchanges, as a module writes them. */
+extern const struct bt_module flow_module;
+/* Every other name of the squid.conf language: warned about, or refused. */
+extern const struct bt_module known_module;
+
+/* One address of one http_port line, to be bound by the master. */
+struct flow_port {
+    bt_str name;                  /* name= of the line, or ADDR:PORT as configured */
+    struct sockaddr_storage addr; /* port 0: the kernel chooses */
+    const struct bt_word *at;     /* the word of the line, for complaints */
+    bool dual;                    /* "http_port 3128": [::] that takes IPv4 too */
+    bool keepalive;               /* tcpkeepalive */
+    int keep_idle, keep_interval, keep_count; /* seconds; 0: the kernel's */
+};
+/* All ports, in order of the file; valid after setup. */
+size_t flow_ports(const struct flow_port **ports);
+
+/* Worker, after loop_init(): make lists, resolver, pools. false: logged why. */
+BT_MUST bool flow_start(void);
+/* Worker: begin to accept on fd for port number `port`. */
+void flow_listen(size_t port, int fd);
+/* Worker: stop accepting, close what is idle, finish what is under way, then call over(). */
+void flow_drain(void (*over)(void));
+/* Worker: cut what is still under way (shutdown_lifetime is over, or a second signal). */
+void flow_cut(void);
+/* Worker: write out what logs hold; with `reopen`, after the master has renamed the files. */
+void flow_flush_logs(bool reopen);
+/* Master: rename log files, keeping as many old ones as configured. */
+void flow_rotate_logs(void);
+/* Worker: close idle origin connections (tests count descriptors). */
+void flow_close_idle(void);
+
+#endif
