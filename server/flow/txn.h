@@ -1,0 +1,212 @@
+/* txn.h - one exchange: a request, its answer, and everything between.
+ *
+ * An exchange walks through named steps, one file each. A step does what can be done now, sets
+ * txn->step and returns GO_ON; or it has to wait for a socket, a name, a helper, and returns
+ * GO_WAIT: whatever it waits for calls txn_run() again, and the same step looks again. Steps are
+ * therefore written so that being called once too often does no harm. GO_OVER ends the exchange.
+ *
+ *   read      session.c   wait for a whole request head
+ *   admit     admit.c     is it sane, may it pass? phases ACCEPT to REQUEST, http_access
+ *   answer    answer.c    can it be answered from here? phase LOOKUP
+ *   upstream  upstream.c  find the address, take or dial a connection, send; phase UPSTREAM
+ *   tunnel    tunnel.c    CONNECT: two streams, no HTTP
+ *   receive   receive.c   wait for the response's head; phase RESPONSE; or try again
+ *   deliver   deliver.c   head and body to the client
+ *   refuse    answer.c    an answer of our own making: errors, denials, bt_answer()
+ *   finish    finish.c    phase FINISH; count, log
+ *
+ * While receive and deliver run, the body of the request may still be on its way up: upload.c,
+ * called whenever either side can move.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FLOW_TXN_H
+#define FLOW_TXN_H
+
+#include "base/arena.h"
+#include "bt_txn.h"
+#include "flow/client.h"
+#include "http/body.h"
+#include "http/head.h"
+#include "http/url.h"
+#include "net/dial.h"
+#include "net/idle.h"
+#include "net/loop.h"
+#include "net/resolve.h"
+#include "plug/acl.h"
+#include "plug/slots.h"
+
+#define STEPS(X)                                                                                   \
+    X(read, "wait for a whole request head")                                                       \
+    X(admit, "is it sane, may it pass? phase REQUEST and http_access")                             \
+    X(answer, "can it be answered from here? phase LOOKUP")                                        \
+    X(upstream, "find the address, take or dial a connection, send; phase UPSTREAM")               \
+    X(tunnel, "CONNECT: two streams, no HTTP")                                                     \
+    X(receive, "wait for the response's head; phase RESPONSE; or try again")                       \
+    X(deliver, "head and body to the client")                                                      \
+    X(refuse, "an answer of our own making")                                                       \
+    X(finish, "phase FINISH; count, log")
+#define STEP_ID_(name, doc) STEP_##name,
+enum step { STEPS(STEP_ID_) STEP_end };
+
+enum go {
+    GO_ON,   /* txn->step says where */
+    GO_WAIT, /* somebody will call txn_run() */
+    GO_OVER  /* the exchange is over; the driver frees it */
+};
+
+/* Bytes received and not yet used. They lie in a buffer shared by the worker while an event is
+ * handled; whatever is left at its end is moved to the heap by input_settle(). */
+struct input {
+    const char *at, *end;
+    char *heap;
+    uint32_t cap;
+};
+
+/* Moments of an exchange, in microseconds of clock_us(); 0: has not happened. */
+struct txn_times {
+    int64_t start;    /* first byte of the request */
+    int64_t head;     /* its head was complete */
+    int64_t resolve;  /* asked for addresses */
+    int64_t resolved; /* had them */
+    int64_t dial;     /* began to connect */
+    int64_t sent;     /* the head left for the origin (or the parent) */
+    int64_t reply;    /* the response's head was complete */
+    int64_t end;
+};
+
+struct txn_bytes {
+    int64_t request;      /* received from the client: head and body with its framing */
+    int64_t request_head;
+    int64_t reply;        /* sent to the client: head and body with its framing */
+    int64_t reply_head;
+    int64_t upstream_in;  /* received from the origin, all of it */
+    int64_t upstream_out; /* sent to the origin */
+    int64_t body_in;      /* payload received from the origin */
+};
+
+/* Why an exchange ended other than by its answer. */
+enum txn_end { END_WHOLE, END_CLIENT_GONE, END_ORIGIN_CUT, END_TIMEOUT };
+
+struct session;
+
+struct bt_txn {
+    struct bt_arena *arena;
+    struct session *session;
+    const struct client_ops *client; /* how this exchange speaks with its client */
+    enum step step;
+    bool running, again; /* the driver is on the stack; somebody wants another look */
+
+    /* The request. `req` and `url` are empty until its head was read. */
+    struct head req;
+    struct url url;
+    struct body upload;        /* its body, from the client */
+    bool upload_over;          /* all of it was sent, or there is none */
+    bool upload_begun;         /* some of the body was taken from the client: no second try */
+    bool keep_client;          /* the connection may carry another request after this one */
+
+    /* Deciding. */
+    unsigned hook;             /* the next hook of the phase under way */
+    bool hooks_done;           /* of the step under way: do not ask them again */
+    bool settled;              /* phase REQUEST was decided by a hook: no http_access */
+    bool paused;               /* a hook or an ACL said that it will call bt_resume() */
+    struct acl_memo *acls;     /* what ACLs have answered so far; NULL: none was asked */
+    const struct bt_line *rule; /* the line that decided about access; NULL: the default did */
+    struct slots slots;        /* memory of modules */
+    struct deferred resume;
+
+    /* The way up. */
+    struct resolve resolve;
+    bool resolving, resolved;
+    const struct sockaddr *const *addrs; /* the addresses that may be dialled; nothing else is */
+    size_t n_addrs;
+    struct dial dial;
+    bool dialling;
+    struct origin *origin;     /* the connection under way; NULL: none */
+    bool reused;               /* it came from the pool: it may have gone stale */
+    unsigned tries;
+    struct input from_origin;
+    struct timeout timeout;    /* of the origin's side */
+
+    /* The response. `rep` is the origin's head, or our own answer's. */
+    struct head rep;
+    struct body download;      /* its body */
+    bool head_sent;            /* the client has (or is about to get) a final head */
+    unsigned interim;          /* 1xx heads passed on */
+    bool keep_origin;          /* the connection may go back to the pool */
+    struct relay *relay;       /* STEP_tunnel */
+
+    /* An answer of our own: what to say. */
+    int deny_status;
+    const char *deny_page;     /* "ERR_ACCESS_DENIED"; also when nothing was sent, for logs */
+    const char *deny_detail;   /* a phrase for people: what was wrong */
+    bt_str answer_fields, answer_body;
+
+    /* For logs and counters. */
+    uint64_t number;           /* of this worker; makes a log line findable */
+    struct txn_times time;
+    struct txn_bytes bytes;
+    enum txn_end ended;
+    const char *tag;           /* Squid's result: "TCP_MISS" */
+    const char *hierarchy;     /* Squid's way: "HIER_DIRECT" */
+    int dial_errno;            /* of the last connection that failed; 0: none */
+};
+
+/* Let the exchange go on from where it is. Safe from anywhere, also from within a step. */
+void txn_run(struct bt_txn *);
+
+struct bt_txn *txn_new(struct session *, const struct client_ops *);
+
+/* End it now, without another word to anybody; for connections that are gone. Frees txn. */
+void txn_abort(struct bt_txn *, enum txn_end);
+
+/* From within a step: go on with an answer of our own. Returns GO_ON. */
+enum go txn_refuse(struct bt_txn *, int status, const char *page, const char *detail);
+
+/* Whether the same request may be sent a second time without harm (RFC 9110 9.2.2). */
+bool txn_retriable(const struct bt_txn *);
+
+/* Ask the hooks of a phase, once a step. GO_ON with *done set: they have nothing (more) to say. */
+enum go txn_phase(struct bt_txn *, enum bt_phase, bool *done);
+
+/* One step each. */
+enum go step_read(struct bt_txn *);
+enum go step_admit(struct bt_txn *);
+enum go step_answer(struct bt_txn *);
+enum go step_upstream(struct bt_txn *);
+enum go step_tunnel(struct bt_txn *);
+enum go step_receive(struct bt_txn *);
+enum go step_deliver(struct bt_txn *);
+enum go step_refuse(struct bt_txn *);
+enum go step_finish(struct bt_txn *);
+
+/* ---- upload.c: the request's body on its way up, beside receive and deliver ---- */
+
+/* Move what can be moved. false: the origin cannot take it, or the client's bytes are wrong; the
+ * exchange is on its way to an answer about that. `head` is sent in front, in the same write. */
+BT_MUST bool upload_move(struct bt_txn *, bt_str head);
+
+/* ---- upstream.c: the connection to the origin ---- */
+
+/* Readiness of txn->origin comes here; also set when a pooled connection is taken. */
+void origin_attach(struct bt_txn *, struct origin *);
+/* Give it back to the pool when both sides are in order, else close it. */
+void origin_release(struct bt_txn *);
+/* Addresses of the request's host; YES when txn->addrs stands. Used by ACLs and by the dialling. */
+enum bt_match origin_addrs(struct bt_txn *);
+
+/* ---- input.c ---- */
+
+/* One read: into `shared` (of SHARED_BYTES) when nothing is unread, else behind what is unread.
+ * Bytes, or BT_IO_AGAIN, BT_IO_EOF, BT_IO_ERROR. Not more than `limit` bytes are held. */
+ssize_t input_read(struct input *, struct stream *, char *shared, size_t limit);
+void input_settle(struct input *, const char *shared);
+void input_free(struct input *);
+static inline size_t input_len(const struct input *in)
+{
+    return (size_t)(in->end - in->at);
+}
+enum { SHARED_BYTES = 64 * 1024 };
+extern char shared_client[SHARED_BYTES]; /* read from clients */
+extern char shared_origin[SHARED_BYTES]; /* read from origins */
+
+#endif
