@@ -1,0 +1,66 @@
+/* arena.h - make, reset and free an arena; the server's half of bt_mem.h.
+ *
+ * Bump allocation in chunks. Chunks go back to a small free list of the process, so that an
+ * exchange costs no malloc once the worker is warm. Nothing is cleared but what bt_alloc() gives.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include "bt_mem.h"
+
+struct arena_chunk;
+struct arena_deferred;
+
+struct bt_arena {
+    char *next, *end;           /* the free part of the newest chunk */
+    struct arena_chunk *chunks; /* newest first */
+    struct arena_deferred *deferred;
+    size_t chunk; /* bytes of an ordinary chunk, header included */
+    size_t used;  /* bytes of all chunks, headers included */
+    size_t limit; /* 0: none */
+};
+
+enum { ARENA_ALIGN = 16 };
+
+/* `chunk`: bytes taken at a time, rounded up to a power of two from 1 KB to 64 KB (those recycle).
+ * The arena itself lives in its first chunk. */
+struct bt_arena *arena_new(size_t chunk) __attribute__((malloc, returns_nonnull));
+/* Run what was deferred, last first; give all chunks but the first back. The arena is as new, but
+ * its limit stays. */
+void arena_reset(struct bt_arena *);
+/* Run what was deferred, last first; give all back. NULL is fine. */
+void arena_free(struct bt_arena *);
+
+/* How many bytes of chunks the arena may hold; 0: no limit. Allocation itself never fails: those
+ * who take input ask arena_over() where they grow, and refuse. */
+void arena_limit(struct bt_arena *, size_t bytes);
+static inline bool arena_over(const struct bt_arena *arena)
+{
+    return arena->limit != 0 && arena->used > arena->limit;
+}
+
+/* The slow path of arena_take(). */
+void *arena_grow(struct bt_arena *, size_t n) __attribute__((malloc, returns_nonnull));
+
+/* bt_alloc_raw(), inlined. Aligned to ARENA_ALIGN. */
+static inline void *arena_take(struct bt_arena *arena, size_t n)
+{
+    size_t room = (size_t)(arena->end - arena->next);
+
+    /* `next` and `end` are multiples of ARENA_ALIGN, so rounding up n <= room stays within room. */
+    if (__builtin_expect(n > room, 0))
+        return arena_grow(arena, n);
+    void *at = arena->next;
+    arena->next += (n + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    return at;
+}
+
+/* Grow the newest block of the arena in place when it can, else copy it. For builders. */
+void *arena_more(struct bt_arena *, void *block, size_t was, size_t want)
+    __attribute__((returns_nonnull));
+
+/* Free the chunks that the process keeps for reuse (leak checks, a worker's end). */
+void arena_trim(void);
+
+#endif
