@@ -58,6 +58,7 @@ struct bt_line {
     const struct bt_acls *acls;  /* the ACLs at its end; NULL when none are given */
     bt_str text;                 /* all after the name, as written (for `text`) */
     struct bt_arena *arena;      /* the configuration's */
+    const struct bt_directive *row; /* that it fits */
 };
 
 /* What a name means to this server. Every name of Squid's language is a row. */
@@ -225,9 +226,9 @@ struct bt_acl_type {
     void *(*compile)(struct bt_args, struct bt_arena *, struct bt_error *);
     enum bt_match (*match)(const void *compiled, struct bt_txn *);
     /* Or all ACLs of the type in one look-up: set bit i for each acl[i] that matches. Returns YES
-     * when the bits stand (whatever they are), WAIT or BROKEN. NULL of compile_all after a
-     * complaint. Both kinds are asked at most once an exchange and their answer is remembered,
-     * unless BT_FRESH is set. */
+     * when the bits stand (whatever they are), WAIT (bits set so far are sure, the others are not
+     * known yet) or BROKEN. NULL of compile_all after a complaint. Both kinds are asked at most once
+     * an exchange and their answer is remembered, unless BT_FRESH is set. */
     void *(*compile_all)(const struct bt_acl_values *acl, size_t n, struct bt_arena *,
                          struct bt_error *);
     enum bt_match (*match_all)(const void *compiled, struct bt_txn *, uint64_t *bits);
@@ -237,6 +238,7 @@ struct bt_acl_type {
 #define BT_SLOW 1u  /* may answer WAIT: refused in lists that cannot wait */
 #define BT_FRESH 2u /* has a side effect or a changing answer: asked each time it is reached */
 #define BT_FOLDS 4u /* takes the flags -i and +i (args keep them as words) */
+#define BT_NO_DNS 8u /* takes the flag -n: ACLs with it never wait; compiled apart, -n as word 0 */
 
 /* ---- access-log writers: `access_log NAME:PLACE` ---- */
 

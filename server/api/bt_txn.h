@@ -44,6 +44,10 @@ BT_API bt_str bt_req_header(struct bt_txn *, bt_str name, size_t n);
  * dialled). WAIT: the look-up is under way and resumes the exchange; NO: the name has none. */
 BT_API enum bt_match bt_destination(struct bt_txn *, const struct sockaddr *const **addrs, size_t *n);
 
+/* The name of the host when the request names an address: YES with its reverse name (lower case, no
+ * trailing dot); NO: it has none, or the host is no address. WAIT as above. */
+BT_API enum bt_match bt_reverse(struct bt_txn *, bt_str *name);
+
 /* ---- the response; from phase RESPONSE on ---- */
 
 BT_API int bt_status(struct bt_txn *); /* 0: none yet */

@@ -1,0 +1,93 @@
+/* acl.h - the named ACLs of a configuration, and what each answers about an exchange.
+ *
+ * An `acl NAME TYPE values` line adds values to a name. When the whole file is read, all ACLs of
+ * one type are compiled together; an exchange then asks a type once and remembers what it said, so
+ * that a list of rules may name an ACL as often as it likes.
+ *
+ * For generation.c: acl_module is a module like any other (the directive "acl", and a row for each
+ * ACL type of Squid's language that nobody has built). Its conf struct is the struct acls. In order:
+ *
+ *   acls_init(acl_self.conf, registry, arena)   when conf structs are laid out, before binding
+ *   the binder, line by line                    acl_define() is .set of "acl"; rules_acls() for
+ *                                               each list of names
+ *   acl_module.setup = acls_compile()           before the setup of other modules
+ *
+ * Types come from the registry when a line, or a predefined name such as `localhost`, first needs
+ * one; its supplier loads what provides it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PLUG_ACL_H
+#define PLUG_ACL_H
+
+#include "base/table.h"
+#include "bt_module.h"
+
+struct registry;
+struct acl;      /* one name with its values */
+struct acl_kind; /* all ACLs of one type; those with -n apart, because they never wait */
+struct acl_missing;
+
+/* The ACLs of one configuration. Read-only once compiled. */
+struct acls {
+    struct bt_arena *arena;
+    struct registry *registry;
+    struct table by_name; /* case ignored */
+    struct acl **acl;     /* in order of definition */
+    size_t n, room;
+    struct acl_kind *kinds, **last_kind;
+    struct acl_missing *missing, **last_missing; /* names used, and not defined above */
+    uint32_t codes; /* of a memo: 2-bit answers, one an ACL or one a type */
+    uint32_t words; /* of a memo: 64-bit words, for codes and bits */
+    bool compiled;
+};
+
+/* The server's own rows. acl_self.conf is the struct acls of this process. */
+extern const struct bt_module acl_module;
+extern struct bt_self acl_self;
+
+void acls_init(struct acls *, struct registry *, struct bt_arena *);
+/* .set of the row "acl": words NAME TYPE [flags] values. false after a complaint. */
+BT_MUST bool acl_define(void *acls, const struct bt_line *, struct bt_error *);
+/* After the last line: compile all types; complain about names without a definition. */
+BT_MUST bool acls_compile(void *acls, struct bt_arena *, struct bt_error *);
+
+/* The ACL of that name, case ignored; predefined ones are made when they are first asked for. NULL:
+ * not defined so far. */
+struct acl *acl_find(struct acls *, bt_str name, struct bt_error *);
+/* Note that `at` names (after an optional !) an ACL that is not defined above it. acls_compile()
+ * complains: by then it is known whether it is defined below. */
+void acl_note_missing(struct acls *, const struct bt_word *at);
+
+bt_str acl_name(const struct acl *);
+bt_str acl_type_name(const struct acl *);
+/* "file:line" of the first definition, or "predefined"; in the arena of the configuration. */
+const char *acl_place(const struct acl *);
+enum bt_phase acl_earliest(const struct acl *);
+bool acl_is_slow(const struct acl *);  /* refused where nothing can wait */
+bool acl_is_fresh(const struct acl *); /* asked each time */
+bool acl_is_all(const struct acl *);   /* matches everything, without being asked */
+unsigned acl_cost(const struct acl *);
+
+/* ---- evaluation ---- */
+
+/* What one exchange has learnt so far: in its arena, made at first use. */
+struct acl_memo {
+    const struct acl *last;        /* looked at last, whatever it answered: deny_info goes by it */
+    const struct bt_acls *paused;  /* a line that waits: its list goes on from there */
+    uint32_t paused_line, paused_term;
+    uint64_t word[];               /* codes (cleared), then the bits of each type (not cleared) */
+};
+
+/* Where the exchange keeps its memo (NULL until one is made). By flow/export.c. */
+struct acl_memo **acl_memo_place(struct bt_txn *);
+
+/* The memo of an exchange, made when there is none. */
+struct acl_memo *acl_memo(const struct acls *, struct bt_txn *);
+/* Ask one ACL, or recall what it answered. Only when compiled. */
+enum bt_match acl_ask(const struct acls *, const struct acl *, struct acl_memo *, struct bt_txn *);
+/* The name of the ACL that was looked at last in this exchange; BT_STR_NONE: none was. */
+bt_str acl_last(struct bt_txn *);
+/* The request is no longer what it was (rewritten): ask everything anew. */
+void acl_forget(struct bt_txn *);
+
+#endif
