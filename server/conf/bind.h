@@ -24,7 +24,7 @@ struct bind_hooks {
     /* The row of this very name (an alias's own row, too). false: nobody has it. May complain
      * itself through a word that it is not given only by loading; bind complains of the name. */
     bool (*find)(void *ctx, bt_str name, struct bind_target *out);
-    /* The known name that is nearest (conf/suggest.h), or NULL. */
+    /* The known name that is nearest (base/suggest.h), or NULL. */
     const char *(*nearest)(void *ctx, bt_str name);
     /* Compile the ACLs of one line. NULL: no names (n == 0), or complaints were made. Those of a
      * row that is not built are asked for as well, so that their faults are seen. */
