@@ -73,7 +73,8 @@ enum bt_status {
  *   { "rotate", "int", "-1", "How many old files are kept.", offsetof(struct opts, rotate) }   */
 struct bt_option {
     const char *name;
-    const char *args;   /* grammar of the value, one word; NULL: a bare flag that sets a bool */
+    const char *args;   /* grammar of the value, one word; "[word]": the value may be missing, and is
+                         * then empty text; NULL: a bare flag that sets a bool */
     const char *preset; /* NULL: zero bytes */
     const char *doc;
     size_t offset;

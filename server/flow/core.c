@@ -1,0 +1,156 @@
+/* core.c - the server's own rows about exchanges, written as a module writes them.
+ *
+ * Directives here, fields in fields.c, ports in ports.c. Setup works out what would else be worked
+ * out for each exchange.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow/core.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "bt.h"
+#include "flow/fields.h"
+#include "flow/ports.h"
+
+static bool nameservers_set(void *conf_, const struct bt_line *line, struct bt_error *err)
+{
+    (void)err;
+    struct core_conf *conf = conf_;
+    struct bt_word *all =
+        bt_alloc(line->arena, (conf->nameservers.n + line->args.n) * sizeof *all);
+
+    if (conf->nameservers.n > 0)
+        memcpy(all, conf->nameservers.word, conf->nameservers.n * sizeof *all);
+    memcpy(all + conf->nameservers.n, line->args.word, line->args.n * sizeof *all);
+    conf->nameservers = (struct bt_args){all, conf->nameservers.n + line->args.n};
+    return true;
+}
+
+#define CONF struct core_conf
+#define DURATION(field, name, its_unit, otherwise, text)                                           \
+    {                                                                                              \
+        .name = name, .args = "duration", .unit = its_unit, .preset = otherwise, .doc = text,      \
+        .offset = offsetof(CONF, field)                                                            \
+    }
+#define SIZE(field, name, its_unit, otherwise, text)                                               \
+    {                                                                                              \
+        .name = name, .args = "size", .unit = its_unit, .preset = otherwise, .doc = text,          \
+        .offset = offsetof(CONF, field)                                                            \
+    }
+#define ALIAS(its_name, meant)                                                                     \
+    {                                                                                              \
+        .name = its_name, .same_as = meant                                                         \
+    }
+
+static const struct bt_directive directives[] = {
+    {.name = "http_port",
+     .args = "word [options]",
+     .doc = "Address and port to accept clients on; may be given many times.",
+     .set = ports_set,
+     .options = {ports_options, PORTS_OPTIONS},
+     .option_size = sizeof(struct ports_options)},
+    ALIAS("ascii_port", "http_port"),
+    {.name = "http_access",
+     .args = "allow|deny acls+",
+     .doc = "Who may ask for what: the first line whose ACLs all hold decides; without a match, the "
+            "opposite of the last line; without any line, nobody.",
+     .offset = offsetof(CONF, http_access),
+     .phase = BT_AT_REQUEST},
+
+    BT_SET(CONF, visible_hostname, "visible_hostname", NULL,
+           "The name of this proxy in error pages and Via; the machine's name when absent."),
+    BT_SET(CONF, unique_hostname, "unique_hostname", NULL,
+           "A name of this proxy alone, for loop detection when several share visible_hostname."),
+    BT_SET(CONF, cache_mgr, "cache_mgr", "webmaster",
+           "Mail address of whoever runs this proxy, for error pages."),
+    BT_SET(CONF, suppress_version, "httpd_suppress_version_string", "off",
+           "Leave the version out of Server, Via and error pages."),
+    BT_SET(CONF, via, "via", "on", "Add Via to requests and answers, as RFC 9110 7.6.3 asks."),
+    BT_SET_AS(CONF, forwarded_for, "on|off|transparent|delete|truncate", "forwarded_for", "on",
+              "X-Forwarded-For: on adds the client's address, off adds \"unknown\", transparent "
+              "leaves it alone, delete removes it, truncate says only the client's address."),
+    SIZE(request_header_max, "request_header_max_size", "KB", "64 KB",
+         "Largest request head; a larger one is answered 431 (414 when the URL alone is)."),
+    SIZE(reply_header_max, "reply_header_max_size", "KB", "64 KB",
+         "Largest response head taken from an origin; a larger one is answered 502."),
+
+    {.name = "dns_nameservers",
+     .args = "addr...",
+     .doc = "Name servers to ask instead of those in /etc/resolv.conf.",
+     .set = nameservers_set},
+    BT_SET_AS(CONF, hosts_file, "path", "hosts_file", "/etc/hosts",
+              "Names known without asking; none: there is no such file."),
+    BT_SET(CONF, append_domain, "append_domain", NULL,
+           "A domain, with its leading dot, appended to host names without a dot."),
+    BT_SET(CONF, dns_defnames, "dns_defnames", "off",
+           "Let the resolver's search list complete names without a dot."),
+    DURATION(dns_timeout, "dns_timeout", "second", "30 seconds",
+             "How long a name may take to be found before the request fails."),
+    DURATION(dns_retransmit, "dns_retransmit_interval", "second", "5 seconds",
+             "When a name server is asked again."),
+    DURATION(dns_positive, "positive_dns_ttl", "second", "6 hours",
+             "The longest time an address is remembered, whatever its name server says."),
+    DURATION(dns_negative, "negative_dns_ttl", "second", "1 minute",
+             "How long it is remembered that a name has no address; also the least an address is."),
+
+    DURATION(connect_timeout, "connect_timeout", "second", "1 minute",
+             "How long connecting to an origin may take, all its addresses together."),
+    DURATION(read_timeout, "read_timeout", "second", "15 minutes",
+             "How long an origin may be silent; 504 when nothing was sent to the client yet."),
+    DURATION(write_timeout, "write_timeout", "second", "15 minutes",
+             "How long a client may take no byte of what is ready for it."),
+    DURATION(request_timeout, "request_timeout", "second", "5 minutes",
+             "How long a client may take to send a whole request head."),
+    DURATION(request_start_timeout, "request_start_timeout", "second", "5 minutes",
+             "How long a new connection may stay without a first byte."),
+    DURATION(client_idle_timeout, "client_idle_pconn_timeout", "second", "2 minutes",
+             "How long a client connection is kept without a request."),
+    ALIAS("persistent_request_timeout", "client_idle_pconn_timeout"),
+    DURATION(server_idle_timeout, "server_idle_pconn_timeout", "second", "1 minute",
+             "How long an origin connection is kept without a request."),
+    ALIAS("pconn_timeout", "server_idle_pconn_timeout"),
+    DURATION(client_lifetime, "client_lifetime", "second", "1 day",
+             "How long one exchange or tunnel may last."),
+    DURATION(forward_timeout, "forward_timeout", "second", "4 minutes",
+             "How long new tries to reach an origin may begin after the first."),
+    BT_SET_AS(CONF, forward_max_tries, "int(1..100)", "forward_max_tries", "25",
+              "How often a request is tried before the client is told that it cannot be done."),
+    BT_SET(CONF, client_persistent, "client_persistent_connections", "on",
+           "Keep client connections for more than one request."),
+    BT_SET(CONF, server_persistent, "server_persistent_connections", "on",
+           "Keep origin connections for more than one request."),
+};
+
+static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
+{
+    struct core_conf *conf = conf_;
+    char name[256] = "localhost";
+
+    if (conf->visible_hostname.len == 0) {
+        /* Never fatal: a proxy that cannot learn its own name still has one to say. */
+        if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0')
+            strcpy(name, "localhost");
+        conf->visible_hostname = bt_str_copy(arena, (bt_str){name, strlen(name)});
+    }
+    if (conf->unique_hostname.len == 0)
+        conf->unique_hostname = conf->visible_hostname;
+    conf->server_text = conf->suppress_version ? BT_STR("bobtail")
+                                               : BT_STR("bobtail/" PACKAGE_VERSION);
+    conf->via_text = bt_str_printf(arena, "%.*s (%.*s)", BT_STR_ARGS(conf->visible_hostname),
+                                   BT_STR_ARGS(conf->server_text));
+    return ports_setup(conf, arena, err);
+}
+
+static struct bt_self self;
+const struct bt_module flow_module = {
+    .abi_major = BT_ABI_MAJOR,
+    .abi_minor = BT_ABI_MINOR,
+    .size = sizeof(struct bt_module),
+    .name = "core",
+    .doc = "Forward requests, and what every exchange needs.",
+    .self = &self,
+    .conf_size = sizeof(struct core_conf),
+    .directives = BT_ROWS(directives),
+    .setup = setup,
+};

@@ -1,0 +1,53 @@
+/* core.h - the settings of everything that concerns exchanges.
+ *
+ * Filled from the rows in core.c; read-only after setup. One configuration a process.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FLOW_CORE_H
+#define FLOW_CORE_H
+
+#include "flow/flow.h"
+
+/* forwarded_for, in the order of its words in core.c */
+enum forwarded_for {
+    FORWARDED_ON,
+    FORWARDED_OFF,
+    FORWARDED_TRANSPARENT,
+    FORWARDED_DELETE,
+    FORWARDED_TRUNCATE
+};
+
+struct core_conf {
+    /* ports */
+    struct flow_port *ports;
+    size_t n_ports, cap_ports;
+    /* who we are */
+    bt_str visible_hostname, unique_hostname, cache_mgr;
+    bool suppress_version;
+    /* policy */
+    struct bt_rules *http_access;
+    /* headers */
+    bool via;
+    int64_t forwarded_for;
+    bt_size request_header_max, reply_header_max;
+    /* names */
+    struct bt_args nameservers;
+    bt_str hosts_file, append_domain;
+    bool dns_defnames;
+    bt_duration dns_timeout, dns_retransmit, dns_positive, dns_negative;
+    /* time limits */
+    bt_duration connect_timeout, read_timeout, write_timeout;
+    bt_duration request_timeout, request_start_timeout;
+    bt_duration client_idle_timeout, server_idle_timeout, client_lifetime;
+    bt_duration forward_timeout;
+    int64_t forward_max_tries;
+    bool client_persistent, server_persistent;
+    /* worked out by setup */
+    bt_str via_text;    /* "host (bobtail/1.0)": what follows the version in Via */
+    bt_str server_text; /* value of Server in our own answers */
+};
+
+/* The server's part of the configuration; stands from the loading of the file on. */
+#define core ((const struct core_conf *)flow_module.self->conf)
+
+#endif

@@ -1,0 +1,175 @@
+/* ports.c - http_port lines: what they may say, and the addresses that they mean.
+ *
+ * A mode or an option that would change who may connect, or what the request means, is refused
+ * until it is built; tuning is taken and ignored.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow/ports.h"
+
+#include <string.h>
+
+#include "base/addr.h"
+#include "base/str.h"
+#include "base/units.h"
+
+#define OPTION(its_name, grammar, field, text)                                                     \
+    {                                                                                              \
+        .name = its_name, .args = grammar, .doc = text,                                            \
+        .offset = offsetof(struct ports_options, field)                                            \
+    }
+#define UNBUILT(its_name, grammar, field, text)                                                    \
+    {                                                                                              \
+        .name = its_name, .args = grammar, .doc = text,                                            \
+        .offset = offsetof(struct ports_options, field), .status = BT_UNBUILT                      \
+    }
+#define IGNORED(its_name, grammar, field, text)                                                    \
+    {                                                                                              \
+        .name = its_name, .args = grammar, .doc = text,                                            \
+        .offset = offsetof(struct ports_options, field), .status = BT_IGNORED                      \
+    }
+
+const struct bt_option ports_options[PORTS_OPTIONS] = {
+    OPTION("name", "word", name, "Name of the port, for the ACL type myportname and for logs."),
+    OPTION("tcpkeepalive", "[word]", tcpkeepalive,
+           "TCP keep-alive on client connections: idle,interval,timeout in seconds."),
+    UNBUILT("intercept", NULL, intercept, "Connections redirected to the proxy by the firewall."),
+    UNBUILT("transparent", NULL, transparent, "Old spelling of intercept."),
+    UNBUILT("tproxy", NULL, tproxy, "Interception that keeps the client's address."),
+    UNBUILT("accel", NULL, accel, "Requests as an origin gets them: the proxy stands before a site."),
+    UNBUILT("ssl-bump", NULL, ssl_bump, "TLS inside CONNECT is looked into."),
+    UNBUILT("require-proxy-header", NULL, proxy_header, "Clients speak the PROXY protocol first."),
+    UNBUILT("defaultsite", "word", defaultsite, "Accelerator: the site for requests without Host."),
+    UNBUILT("vhost", NULL, accel, "Accelerator: the site is what Host says."),
+    UNBUILT("no-vhost", NULL, accel, "Accelerator: Host does not matter."),
+    UNBUILT("vport", "[word]", vport, "Accelerator: the port that is put into URLs."),
+    UNBUILT("protocol", "word", protocol, "Accelerator: the scheme that is put into URLs."),
+    UNBUILT("ignore-cc", NULL, accel, "Accelerator: ignore Cache-Control of requests."),
+    UNBUILT("allow-direct", NULL, accel, "Accelerator: go to the site itself without a peer."),
+    UNBUILT("act-as-origin", NULL, accel, "Accelerator: Date and Expires as an origin's."),
+    UNBUILT("generate-host-certificates", "[on|off]", ssl_bump, "Make certificates for bumped hosts."),
+    UNBUILT("dynamic_cert_mem_cache_size", "word", protocol, "Memory for certificates made."),
+    UNBUILT("tls-cert", "path", protocol, "Certificate for TLS."),
+    UNBUILT("cert", "path", protocol, "Old spelling of tls-cert."),
+    UNBUILT("tls-key", "path", protocol, "Key for TLS."),
+    UNBUILT("key", "path", protocol, "Old spelling of tls-key."),
+    UNBUILT("cipher", "word", protocol, "Ciphers for TLS."),
+    UNBUILT("options", "word", protocol, "Options for TLS."),
+    UNBUILT("clientca", "path", protocol, "Authorities whose client certificates are taken."),
+    UNBUILT("tls-cafile", "path", protocol, "Authorities for TLS."),
+    UNBUILT("cafile", "path", protocol, "Old spelling of tls-cafile."),
+    UNBUILT("capath", "path", protocol, "Authorities for TLS, a folder."),
+    UNBUILT("crlfile", "path", protocol, "Revoked client certificates."),
+    UNBUILT("tls-dh", "word", protocol, "Diffie-Hellman parameters."),
+    UNBUILT("dhparams", "path", protocol, "Old spelling of tls-dh."),
+    UNBUILT("sslflags", "word", protocol, "How client certificates are checked."),
+    UNBUILT("sslcontext", "word", protocol, "Name of the TLS session context."),
+    IGNORED("connection-auth", "on|off", ignored, "Connection-level authentication of origins."),
+    IGNORED("disable-pmtu-discovery", "word", pmtu, "Path MTU discovery is left to the kernel."),
+    IGNORED("worker-queues", NULL, ignored, "Each worker has a socket of its own in any case."),
+};
+
+/* "3128", "192.0.2.1:3128", "[2001:db8::1]:3128", "proxy.example.com:3128"; port 0 for tests. */
+static bool port_address(struct flow_port *port, const struct bt_word *word, struct bt_error *err)
+{
+    bt_str text = word->text, host = BT_STR_NONE, digits = text;
+    struct bt_word at = *word;
+    unsigned number;
+
+    if (str_rsplit(text, ':', &host, &digits) && host.len == 0)
+        return bt_complain(err, word, "an address or a name is missing before \":\"");
+    if (digits.at == NULL || digits.len == text.len) {
+        digits = text;
+        host = BT_STR_NONE;
+    }
+    at.text = digits;
+    at.column += (uint32_t)(digits.at - text.at);
+    if (!addr_parse_port(digits, true, &number))
+        return bt_complain(err, &at, "\"%.*s\" is no port: a number from 1 to 65535 is expected",
+                           BT_STR_ARGS(digits));
+    if (host.at == NULL) {
+        struct sockaddr_in6 any = {.sin6_family = AF_INET6};
+        any.sin6_port = htons((uint16_t)number);
+        memcpy(&port->addr, &any, sizeof any);
+        port->dual = true;
+        return true;
+    }
+    if (addr_parse_sockaddr(host, number, &port->addr))
+        return true;
+    return bt_complain(err, word,
+                       "\"%.*s\" is no address; write the address itself, not a name, since a port "
+                       "must stand before names can be looked up",
+                       BT_STR_ARGS(host));
+}
+
+/* tcpkeepalive=idle,interval,timeout */
+static bool port_keepalive(struct flow_port *port, bt_str text, const struct bt_word *word,
+                           struct bt_error *err)
+{
+    int *part[] = {&port->keep_idle, &port->keep_interval, &port->keep_count};
+    bt_str rest = text, one;
+
+    port->keepalive = text.at != NULL;
+    for (size_t i = 0; rest.len > 0 && str_cut(&rest, ',', &one); i++) {
+        uint64_t n;
+        if (i == 3 || !str_uint(one, 32767, &n))
+            return bt_complain(err, word, "tcpkeepalive is idle,interval,timeout in seconds");
+        *part[i] = (int)n;
+    }
+    /* Squid's third number is a time; the kernel wants how many probes fit into it. */
+    if (port->keep_interval > 0 && port->keep_count > 0)
+        port->keep_count = (port->keep_count + port->keep_interval - 1) / port->keep_interval;
+    return true;
+}
+
+static bool port_known(const struct core_conf *conf, const struct flow_port *port,
+                       struct bt_error *err)
+{
+    for (size_t i = 0; i < conf->n_ports; i++) {
+        const struct flow_port *other = &conf->ports[i];
+        if (addr_port((const struct sockaddr *)&port->addr) != 0
+            && addr_same((const struct sockaddr *)&port->addr,
+                         (const struct sockaddr *)&other->addr, true))
+            return bt_complain(err, port->at, "\"%.*s\" is given twice; the first time in line %u",
+                               BT_STR_ARGS(port->at->text), (unsigned)other->at->line);
+    }
+    return true;
+}
+
+bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
+{
+    struct core_conf *conf = conf_;
+    const struct ports_options *options = line->options;
+    const struct bt_word *word = &line->args.word[0];
+    struct flow_port port = {.at = word, .name = options->name};
+
+    if (!port_address(&port, word, err) || !port_known(conf, &port, err)
+        || !port_keepalive(&port, options->tcpkeepalive, word, err))
+        return false;
+    if (port.name.len == 0)
+        port.name = word->text;
+    if (conf->n_ports == conf->cap_ports) {
+        size_t cap = conf->cap_ports == 0 ? 4 : conf->cap_ports * 2;
+        struct flow_port *more = bt_alloc(line->arena, cap * sizeof *more);
+        if (conf->n_ports > 0)
+            memcpy(more, conf->ports, conf->n_ports * sizeof *more);
+        conf->ports = more;
+        conf->cap_ports = cap;
+    }
+    conf->ports[conf->n_ports++] = port;
+    return true;
+}
+
+bool ports_setup(struct core_conf *conf, struct bt_arena *arena, struct bt_error *err)
+{
+    (void)arena;
+    if (conf->n_ports > 0)
+        return true;
+    return bt_complain(err, NULL, "no http_port line: there is nothing to listen on; \"http_port "
+                                  "3128\" is the usual one");
+}
+
+size_t flow_ports(const struct flow_port **ports)
+{
+    *ports = core->ports;
+    return core->n_ports;
+}

@@ -1,0 +1,20 @@
+/* ports.h - http_port lines: what they may say, and the addresses that they mean.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FLOW_PORTS_H
+#define FLOW_PORTS_H
+
+#include "flow/core.h"
+
+struct ports_options {
+    bt_str name, tcpkeepalive, defaultsite, vport, protocol, pmtu;
+    bool ssl_bump, intercept, transparent, tproxy, accel, proxy_header;
+    bool ignored;
+};
+enum { PORTS_OPTIONS = 36 };
+extern const struct bt_option ports_options[PORTS_OPTIONS];
+
+bool ports_set(void *conf, const struct bt_line *line, struct bt_error *err);
+bool ports_setup(struct core_conf *conf, struct bt_arena *arena, struct bt_error *err);
+
+#endif
