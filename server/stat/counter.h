@@ -19,6 +19,9 @@ BT_MUST bool counter_make(struct segment *, unsigned workers);
 /* From now on this process counts in that row. */
 void counter_use(const struct segment *, unsigned row);
 
+/* Forget all tables (tests). The segment stays whoever's it is. */
+void counter_forget(void);
+
 /* Sum of all rows at this moment. */
 struct counter_value {
     const char *name, *unit, *doc;
@@ -29,8 +32,8 @@ struct counter_value {
 };
 /* In order of the dictionary: the server's own first, then module by module. `value` and what it
  * points to stand only during the call. */
-void counter_walk(const struct segment *, void (*each)(void *arg, const struct counter_value *value),
-                  void *arg);
+void counter_walk(const struct segment *,
+                  void (*each)(void *arg, const struct counter_value *value), void *arg);
 /* One by name. false: there is none. *sum: value of a count or gauge, observations of a histogram. */
 BT_MUST bool counter_sum(const struct segment *, const char *name, int64_t *sum);
 

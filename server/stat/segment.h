@@ -39,10 +39,10 @@ struct segment_head {
     uint64_t dictionary; /* offsets from the start of the segment */
     uint64_t text;
     uint64_t rows;
-    uint64_t row_size; /* from one row to the next */
-    uint64_t size;     /* of the segment */
-    int64_t started;   /* wall clock of the first generation, seconds */
-    int64_t loaded;    /* wall clock of this generation, seconds */
+    uint64_t row_size;              /* from one row to the next */
+    uint64_t size;                  /* of the segment */
+    int64_t started;                /* wall clock of the first generation, seconds */
+    int64_t loaded;                 /* wall clock of this generation, seconds */
     _Atomic int64_t clock_shift_ms; /* tests move the clocks of all workers by this */
 };
 
@@ -60,8 +60,8 @@ enum segment_state { SEGMENT_ABSENT, SEGMENT_STARTING, SEGMENT_ACCEPTING, SEGMEN
 /* Who writes a row. Written by the master alone. */
 struct segment_worker {
     _Atomic int32_t pid;
-    _Atomic int32_t state;  /* enum segment_state */
-    _Atomic int64_t since;  /* wall clock of its fork, seconds */
+    _Atomic int32_t state;    /* enum segment_state */
+    _Atomic int64_t since;    /* wall clock of its fork, seconds */
     _Atomic int64_t respawns; /* how often this row was taken over from a dead one */
     int64_t spare[5];
 };
