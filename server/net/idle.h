@@ -1,0 +1,55 @@
+/* idle.h - connections to origins, and those among them that wait for their next request.
+ *
+ * By address and port, last used first. While one waits here it is watched: an end or a stray byte
+ * closes it. The gauges origin.open (in use) and origin.idle, origin.reused and origin.surplus are
+ * counted here.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef NET_IDLE_H
+#define NET_IDLE_H
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "net/stream.h"
+
+/* All connections to one address and port; lives as long as one of them does. */
+struct idle_peer {
+    struct list_link in_bucket;
+    struct list idle;   /* of struct origin, last used first */
+    unsigned n_idle, n; /* of them waiting; all */
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } addr;
+};
+
+struct origin {
+    struct stream stream; /* first, so that (struct origin *)stream works; its ready: the owner's */
+    struct timeout timeout; /* the owner's while in use */
+    struct list_link link;  /* among the idle ones of its peer; the owner's while in use */
+    struct idle_peer *peer; /* peer->addr is where it leads */
+    uint32_t requests;      /* sent on it, counted by its owner */
+    void *owner;            /* the owner's; NULL while idle */
+};
+
+/* How long one may wait (server_idle_pconn_timeout), how many for one address (0: 256), and for all
+ * together (0: 65536; the one idle longest makes room). */
+void idle_init(bt_duration timeout, unsigned max_per_peer, unsigned max_total);
+void idle_fini(void);
+
+/* A new connection, in use. The stream has no ready() yet: set stream.ready before it is watched. */
+struct origin *origin_new(int fd, const struct sockaddr *addr);
+/* Closes and frees, in use or idle. */
+void origin_close(struct origin *);
+
+/* The one that waits least long, now in use, with stream.ready NULL, owner NULL; NULL: none waits.
+ * Counts origin.reused. */
+struct origin *idle_take(const struct sockaddr *addr);
+/* Back from use: nothing pending, whole response read; the timeout and the link must be unset. A
+ * connection that has ended, or says something already, is closed instead. */
+void idle_put(struct origin *);
+void idle_close_all(void);
+
+#endif

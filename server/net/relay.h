@@ -1,0 +1,40 @@
+/* relay.h - two streams pumped into each other, until both sides are done.
+ *
+ * Back-pressure is kept (what one side does not take is not read from the other), so is a half
+ * close. Holds at most one buffer a direction, and only while a side is slow.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef NET_RELAY_H
+#define NET_RELAY_H
+
+#include "net/stream.h"
+
+enum relay_why {
+    RELAY_ENDED,    /* both sides said that they are done, and everything is delivered */
+    RELAY_A_FAILED, /* reset or the like, by side a */
+    RELAY_B_FAILED,
+    RELAY_IDLE, /* no byte for the time of the class */
+};
+
+struct relay {
+    struct stream *side[2]; /* a, b: not owned */
+    uint64_t bytes[2];      /* from a to b, from b to a */
+    bool done[2];           /* side's end was read and passed on */
+    bool running;
+    struct timeout timeout;
+    void (*over)(struct relay *, enum relay_why);
+    void *owner;
+};
+
+/* A class for relays, of which each has one by the configuration. */
+void relay_class_init(struct timeout_class *, bt_duration idle);
+/* Takes over ready and owner of both streams; what was read before is written by the caller before
+ * (it may be pending still). over() is called once, from the loop, unless relay_stop() comes first;
+ * the streams are then the caller's again, open. Counts tunnel.bytes as they move; `bytes` for the
+ * rest. cls may be NULL: no limit. */
+void relay_start(struct relay *, struct stream *a, struct stream *b, struct timeout_class *cls,
+                 void (*over)(struct relay *, enum relay_why));
+/* Let go of both streams without a word. Safe on zero bytes, and twice. */
+void relay_stop(struct relay *);
+
+#endif

@@ -1,0 +1,89 @@
+/* stream.h - one connection: bytes in, bytes out, and word when either is possible again.
+ *
+ * One persistent edge-triggered event serves both directions. It is added when the owner first has
+ * to wait (stream_watch()), so a connection that is accepted, read, answered and closed at once
+ * never meets epoll. The contract of edges, for the owner:
+ *
+ *   read until `readable` is clear, or call again later by yourself: no second word comes of bytes
+ *   that are already there (stream_again() asks for one). A short read clears `readable` without a
+ *   second read(), so usually one read is all.
+ *   write at any time; when stream_pending() is not 0, stop producing: ready() tells when all is out.
+ *   before you return to the loop to wait: stream_watch(). It is cheap when done before.
+ *
+ * ready() is called for both directions; look at readable, writable, eof, failed. The stream stands
+ * in the owner's object (LIST_OF() leads back to it) and owns no buffer while nothing is pending.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef NET_STREAM_H
+#define NET_STREAM_H
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "bt_transport.h"
+#include "net/loop.h"
+
+struct stream_pending;
+
+struct stream {
+    struct event event;
+    int fd;             /* -1: closed */
+    bool readable : 1;  /* a read may give something; a guess until the first one */
+    bool writable : 1;  /* the last write was taken whole */
+    bool eof : 1;       /* the other side is done, and all it sent was read */
+    bool failed : 1;    /* reset, or the like: `error` says what; nothing more comes or goes */
+    bool watched : 1;   /* the event is added */
+    bool fin : 1;       /* the end was announced, but perhaps bytes stand before it */
+    bool shut : 1;      /* our half is closed, or will be when `pending` is out */
+    bool shut_sent : 1; /* it is closed */
+    bool again : 1;     /* ready() was asked for */
+    uint16_t error;     /* errno of what failed */
+    const struct bt_transport *via; /* NULL: the bare socket */
+    void *via_state;
+    void (*ready)(struct stream *);
+    struct stream_pending *pending; /* bytes that the kernel did not take yet; NULL: none */
+    void *owner;                    /* for whom LIST_OF() does not do: relay.c */
+};
+
+/* A connected, non-blocking socket. Taken to be readable and writable until it says otherwise. */
+void stream_init(struct stream *, int fd, void (*ready)(struct stream *));
+/* Put a transport in between, or take it out. The stream owns `state` from now on. */
+void stream_via(struct stream *, const struct bt_transport *, void *state);
+
+/* Bytes read, or BT_IO_AGAIN, BT_IO_EOF, BT_IO_ERROR. No system call unless `readable`. */
+ssize_t stream_read(struct stream *, void *buf, size_t cap);
+/* Writes at once what is taken, and keeps a copy of the rest, after which stream_pending() > 0. The
+ * iov is not changed. false: the connection is lost (`failed`); some bytes may have gone. */
+BT_MUST bool stream_write(struct stream *, const struct iovec *iov, int n);
+/* The same, saying that more follows in this turn (MSG_MORE). */
+BT_MUST bool stream_write_more(struct stream *, const struct iovec *iov, int n);
+/* One piece. */
+BT_MUST bool stream_put(struct stream *, const void *bytes, size_t n);
+/* Bytes accepted by stream_write() and not yet by the kernel. */
+size_t stream_pending(const struct stream *);
+
+/* Word by ready() from now on. Returns at once when that was done before. */
+void stream_watch_add(struct stream *);
+static inline void stream_watch(struct stream *s)
+{
+    if (!s->watched)
+        stream_watch_add(s);
+}
+/* Have ready() called from the loop soon, though nothing may have changed. */
+void stream_again(struct stream *);
+
+/* No more from our side, once what is pending is out. The other side may still send. */
+void stream_shutdown(struct stream *);
+/* At once; what is pending is lost. Safe inside ready(), and twice. */
+void stream_close(struct stream *);
+/* For an answer given while the other side still sends: a close would reset the connection, and the
+ * answer might be lost with it. Flushes, shuts our half, throws away what comes (at most 1 MB, at
+ * most 2 s), then closes; all that on its own: this stream is closed for its owner at once. */
+void stream_close_lingering(struct stream *);
+/* How many do that now; and end them all (a worker's end). */
+size_t stream_lingering(void);
+void stream_cut_lingering(void);
+
+_Static_assert(sizeof(struct stream) <= 200, "an idle connection must stay small");
+
+#endif
