@@ -13,13 +13,12 @@ enum units_fault {
     UNITS_FINE,
     UNITS_BAD_NUMBER, /* no number in front, a sign where none may be, or rubbish after it */
     UNITS_BAD_UNIT,   /* a word that is no unit; `suggestion` may name the one that was meant */
-    UNITS_OVERFLOW,   /* more than 63 bits of milliseconds or bytes */
-    UNITS_NO_UNIT     /* fine, but no unit stood there: `unit` of the call was taken */
+    UNITS_OVERFLOW    /* more than 63 bits of milliseconds or bytes */
 };
 
 struct units_result {
     enum units_fault fault;
-    bool has_unit;          /* a unit stood in the text */
+    bool has_unit;          /* a unit stood in the text; without one `unit` of the call was taken */
     const char *suggestion; /* with BAD_UNIT: "seconds"; NULL: nothing is near */
 };
 
