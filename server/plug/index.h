@@ -25,7 +25,7 @@ size_t index_providers(const struct index *, enum registry_kind, bt_str name,
                        const char *const **modules);
 
 /* Every name of a kind. */
-void index_names(const struct index *, enum registry_kind, void (*each)(void *to, bt_str name),
+void index_names(const struct index *, enum registry_kind, void (*each)(void *to, const char *name),
                  void *to);
 
 /* Names of all modules of the folder, sorted. */

@@ -41,6 +41,9 @@ struct registry *registry_new(struct bt_arena *);
 BT_MUST bool registry_add(struct registry *, const struct bt_module *, const char *file,
                           struct bt_error *);
 
+/* The row of this very name, as any of those below finds it; an alias's is its own. */
+const struct registry_row *registry_find(struct registry *, enum registry_kind, bt_str name);
+
 /* Look-ups; NULL when there is none, even after asking the supplier. `owner` may be NULL. Once
  * sealed they change nothing, and workers may call them. registry_directive() follows same_as. */
 const struct bt_directive *registry_directive(struct registry *, bt_str name,
@@ -56,14 +59,18 @@ const struct bt_log_writer *registry_log_writer(struct registry *, bt_str name,
 const struct bt_counter *registry_counter(struct registry *, bt_str name,
                                           const struct bt_module **owner);
 
+/* Why a name is not there although a module provides it (forbidden, or cannot be loaded), as a whole
+ * sentence that names the module; NULL: there is no such module. */
+const char *registry_why_not(struct registry *, enum registry_kind, bt_str name);
+
 /* Complain that a look-up found nothing: unknown (with the nearest name that is known), provided
  * by a module that is forbidden (naming it and where), or by one that cannot be loaded (and why).
  * Always false. `at` as for bt_complain(). */
 bool registry_unknown(struct registry *, enum registry_kind, bt_str name, const struct bt_word *at,
                       struct bt_error *);
 
-/* The known name nearest to `name`, modules not loaded included; BT_STR_NONE: none is near. */
-bt_str registry_nearest(struct registry *, enum registry_kind, bt_str name);
+/* The known name nearest to `name`, modules not loaded included; NULL: none is near. */
+const char *registry_nearest(struct registry *, enum registry_kind, bt_str name);
 
 /* All modules in order of their addition, without "server"; the place is bt_self.number. */
 size_t registry_modules(const struct registry *, const struct bt_module *const **modules);
@@ -78,10 +85,11 @@ size_t registry_rows(const struct registry *, enum registry_kind, struct bt_aren
 struct registry_supplier {
     /* Try to add the module that provides the name: true when something was added. */
     bool (*supply)(void *ctx, enum registry_kind, bt_str name);
-    /* Text of why it could not be, BT_STR_NONE when no module is known to provide it. */
-    bt_str (*why_not)(void *ctx, enum registry_kind, bt_str name);
+    /* Why it could not be, as a whole sentence; NULL when no module is known to provide it. */
+    const char *(*why_not)(void *ctx, enum registry_kind, bt_str name);
     /* Call each() for every name of that kind that could be supplied. */
-    void (*names)(void *ctx, enum registry_kind, void (*each)(void *to, bt_str name), void *to);
+    void (*names)(void *ctx, enum registry_kind, void (*each)(void *to, const char *name),
+                  void *to);
     void *ctx;
 };
 /* NULL: sealed. The supplier is kept by reference. */
@@ -89,9 +97,5 @@ void registry_supplier(struct registry *, const struct registry_supplier *);
 
 /* "directive", "ACL type", ...: as complaints and the manual say it. */
 const char *registry_kind_name(enum registry_kind);
-
-/* Distance of two names in single-letter mistakes (a swap counts as one), for suggestions; more
- * than `most` is reported as most + 1. */
-unsigned registry_distance(bt_str a, bt_str b, unsigned most);
 
 #endif
