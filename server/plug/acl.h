@@ -24,7 +24,7 @@
 
 struct registry;
 struct acl;      /* one name with its values */
-struct acl_kind; /* all ACLs of one type; those with -n apart, because they never wait */
+struct acl_type; /* a type in use */
 struct acl_missing;
 
 /* The ACLs of one configuration. Read-only once compiled. */
@@ -34,14 +34,14 @@ struct acls {
     struct table by_name; /* case ignored */
     struct acl **acl;     /* in order of definition */
     size_t n, room;
-    struct acl_kind *kinds, **last_kind;
-    struct acl_missing *missing, **last_missing; /* names used, and not defined above */
+    struct acl_type *types;
+    struct acl_missing *missing; /* names used, and not defined above */
     uint32_t codes; /* of a memo: 2-bit answers, one an ACL or one a type */
     uint32_t words; /* of a memo: 64-bit words, for codes and bits */
     bool compiled;
 };
 
-/* The server's own rows. acl_self.conf is the struct acls of this process. */
+/* The server's own rows (acl_known.c). acl_self.conf is the struct acls of this process. */
 extern const struct bt_module acl_module;
 extern struct bt_self acl_self;
 
@@ -51,9 +51,9 @@ BT_MUST bool acl_define(void *acls, const struct bt_line *, struct bt_error *);
 /* After the last line: compile all types; complain about names without a definition. */
 BT_MUST bool acls_compile(void *acls, struct bt_arena *, struct bt_error *);
 
-/* The ACL of that name, case ignored; predefined ones are made when they are first asked for. NULL:
- * not defined so far. */
-struct acl *acl_find(struct acls *, bt_str name, struct bt_error *);
+/* The ACL of that name, case ignored; predefined ones are made when they are first asked for, with
+ * complaints at `at` when their type cannot be had. NULL: not defined so far. */
+struct acl *acl_find(struct acls *, bt_str name, const struct bt_word *at, struct bt_error *);
 /* Note that `at` names (after an optional !) an ACL that is not defined above it. acls_compile()
  * complains: by then it is known whether it is defined below. */
 void acl_note_missing(struct acls *, const struct bt_word *at);
@@ -73,7 +73,7 @@ unsigned acl_cost(const struct acl *);
 /* What one exchange has learnt so far: in its arena, made at first use. */
 struct acl_memo {
     const struct acl *last;        /* looked at last, whatever it answered: deny_info goes by it */
-    const struct bt_acls *paused;  /* a line that waits: its list goes on from there */
+    const void *paused;            /* a list that waits, and where: it goes on from there */
     uint32_t paused_line, paused_term;
     uint64_t word[];               /* codes (cleared), then the bits of each type (not cleared) */
 };
@@ -84,7 +84,7 @@ struct acl_memo **acl_memo_place(struct bt_txn *);
 /* The memo of an exchange, made when there is none. */
 struct acl_memo *acl_memo(const struct acls *, struct bt_txn *);
 /* Ask one ACL, or recall what it answered. Only when compiled. */
-enum bt_match acl_ask(const struct acls *, const struct acl *, struct acl_memo *, struct bt_txn *);
+enum bt_match acl_ask(const struct acl *, struct acl_memo *, struct bt_txn *);
 /* The name of the ACL that was looked at last in this exchange; BT_STR_NONE: none was. */
 bt_str acl_last(struct bt_txn *);
 /* The request is no longer what it was (rewritten): ask everything anew. */

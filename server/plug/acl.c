@@ -1,0 +1,653 @@
+/* acl.c - names, values and types of ACLs; one look-up a type and exchange.
+ *
+ * A type is compiled in up to two kinds: the ACLs with -n, which never wait for a name server, and
+ * the others, so that an ACL that needs no look-up does not wait for the one that does.
+ *
+ * What an exchange has learnt is two bits an ACL, or two bits a kind and one bit for each of its
+ * ACLs where the type answers for all of them at once. Only the two-bit codes need clearing.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#define BT_LOG_TAG "acl"
+#include "plug/acl.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/str.h"
+#include "base/suggest.h"
+#include "bt_sets.h"
+#include "bt_txn.h"
+#include "conf/grammar.h"
+#include "plug/registry.h"
+
+enum acl_how {
+    HOW_NEVER, /* has no values, or was complained about */
+    HOW_ALL,
+    HOW_SET, /* a bit of its kind */
+    HOW_ONE  /* asked alone */
+};
+
+/* All ACLs of a type that are compiled together. */
+struct acl_kind {
+    const struct bt_acl_type *row;
+    size_t n;
+    void *compiled;
+    uint32_t code; /* which code of the memo says whether the bits stand */
+    uint32_t bits; /* first word of its bits in the memo */
+};
+
+struct acl_type {
+    struct acl_type *next;
+    const struct bt_acl_type *row;
+    struct grammar *grammar;
+    struct acl_kind kind[2]; /* without and with -n */
+};
+
+/* The values of one line. */
+struct acl_values {
+    struct acl_values *next;
+    struct bt_args args;
+};
+
+struct acl {
+    enum acl_how how;
+    uint32_t code;  /* ONE: in the memo */
+    uint32_t index; /* SET: bit of the kind */
+    bool no_dns;
+    const struct acl_kind *kind;
+    void *compiled; /* ONE */
+
+    struct bt_word name;    /* where it was first defined */
+    struct bt_word type_at; /* and its type's name there */
+    const char *place;
+    struct acl_type *type; /* NULL: all, or a type that does not exist */
+    struct acl_values *values, *last;
+    size_t n;
+    const char *predefined; /* the name of its type; NULL: not predefined */
+};
+
+struct acl_missing {
+    struct acl_missing *next;
+    struct bt_word at;
+};
+
+/* ---- types of our own ---- */
+
+/* `manager`: the paths below which Squid's cache manager answers, whatever the host says. As Squid,
+ * look at the path with its valid escapes undone, case kept. */
+static enum bt_match manager_match(const void *compiled, struct bt_txn *txn)
+{
+    static const char want[] = "/squid-internal-mgr/";
+    bt_str path = bt_path(txn);
+    size_t at = 0;
+
+    (void)compiled;
+    if (path.len < sizeof want - 1)
+        return BT_NO;
+    for (size_t i = 0; i < sizeof want - 1; i++) {
+        if (at >= path.len)
+            return BT_NO;
+        unsigned char c = (unsigned char)path.at[at++];
+        if (c == '%' && at + 2 <= path.len && str_is(path.at[at], STR_HEX) &&
+            str_is(path.at[at + 1], STR_HEX)) {
+            c = (unsigned char)(str_hex_digit(path.at[at]) * 16 + str_hex_digit(path.at[at + 1]));
+            at += 2;
+        }
+        if (c != (unsigned char)want[i])
+            return BT_NO;
+    }
+    return BT_YES;
+}
+
+static const struct bt_acl_type manager_row = {
+    .name = "manager",
+    .args = "",
+    .doc = "The request asks for a page of the cache manager.",
+    .earliest = BT_AT_REQUEST,
+    .match = manager_match,
+};
+
+/* ---- names that need no definition ---- */
+
+struct acl_predefined {
+    const char *name, *type, *values;
+};
+static const struct acl_predefined predefined[] = {
+    {"all", "src", ""},
+    {"manager", "manager", ""},
+    {"localhost", "src", "127.0.0.1/32 ::1/128"},
+    {"to_localhost", "dst", "127.0.0.0/8 0.0.0.0/32 ::1/128 ::/128"},
+    {"to_linklocal", "dst", "169.254.0.0/16 fe80::/10"},
+    {"CONNECT", "method", "CONNECT"},
+};
+
+static const struct acl_predefined *predefined_find(bt_str name)
+{
+    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
+        if (bt_str_eq_nocase(name, str_from(predefined[i].name)))
+            return &predefined[i];
+    return NULL;
+}
+
+/* ---- defining ---- */
+
+void acls_init(struct acls *acls, struct registry *registry, struct bt_arena *arena)
+{
+    *acls = (struct acls){.arena = arena, .registry = registry};
+    table_init(&acls->by_name, arena, true);
+}
+
+/* The type in use of that row. */
+static struct acl_type *type_use(struct acls *acls, const struct bt_acl_type *row)
+{
+    struct acl_type **at = &acls->types;
+    const char *why = NULL;
+
+    for (; *at != NULL; at = &(*at)->next)
+        if ((*at)->row == row)
+            return *at;
+    struct acl_type *type = bt_alloc(acls->arena, sizeof *type);
+    type->row = row;
+    type->kind[0].row = type->kind[1].row = row;
+    /* The registry has looked at the grammar of each row already. */
+    type->grammar = grammar_compile(acls->arena, row->args, &why);
+    CHECK(type->grammar != NULL);
+    *at = type;
+    return type;
+}
+
+static struct acl *acl_new(struct acls *acls, const struct bt_word *name)
+{
+    struct acl *acl = bt_alloc(acls->arena, sizeof *acl);
+
+    if (acls->n == acls->room) {
+        size_t room = acls->room == 0 ? 32 : acls->room * 2;
+        struct acl **more = bt_alloc_raw(acls->arena, room * sizeof(struct acl *));
+        if (acls->n != 0)
+            memcpy(more, acls->acl, acls->n * sizeof *more);
+        acls->acl = more;
+        acls->room = room;
+    }
+    acls->acl[acls->n++] = acl;
+    acl->name = *name;
+    acl->place = name->file == NULL
+                     ? "predefined"
+                     : bt_str_printf(acls->arena, "%s:%u", name->file, name->line).at;
+    table_put(&acls->by_name, acl->name.text, acl);
+    return acl;
+}
+
+static void values_add(struct acls *acls, struct acl *acl, struct bt_args args)
+{
+    if (args.n == 0)
+        return;
+    struct acl_values *values = bt_alloc(acls->arena, sizeof *values);
+    values->args = args;
+    if (acl->last == NULL)
+        acl->values = values;
+    else
+        acl->last->next = values;
+    acl->last = values;
+    acl->n += args.n;
+}
+
+static struct bt_args predefined_values(struct acls *acls, const char *text)
+{
+    bt_str rest = str_from(text), word;
+    struct bt_word *words = bt_alloc(acls->arena, 8 * sizeof *words);
+    size_t n = 0;
+
+    while (n < 8 && str_word(&rest, &word))
+        words[n++].text = bt_str_copy(acls->arena, word);
+    return (struct bt_args){words, n};
+}
+
+static struct acl *predefined_make(struct acls *acls, const struct acl_predefined *which,
+                                   const struct bt_word *at, struct bt_error *err)
+{
+    struct bt_word name = {.text = str_from(which->name)};
+    struct acl *acl = acl_new(acls, &name);
+    const struct bt_acl_type *row = &manager_row;
+
+    acl->predefined = which->type;
+    if (strcmp(which->name, "all") == 0) {
+        acl->how = HOW_ALL;
+        return acl;
+    }
+    if (strcmp(which->type, "manager") != 0)
+        row = registry_acl_type(acls->registry, str_from(which->type), NULL);
+    if (row == NULL) {
+        registry_unknown(acls->registry, ROW_ACL_TYPE, str_from(which->type), at, err);
+        return acl;
+    }
+    acl->type = type_use(acls, row);
+    values_add(acls, acl, predefined_values(acls, which->values));
+    return acl;
+}
+
+struct acl *acl_find(struct acls *acls, bt_str name, const struct bt_word *at, struct bt_error *err)
+{
+    struct acl *acl = table_find(&acls->by_name, name);
+    const struct acl_predefined *which = NULL;
+
+    if (acl == NULL && (which = predefined_find(name)) != NULL)
+        acl = predefined_make(acls, which, at, err);
+    return acl;
+}
+
+void acl_note_missing(struct acls *acls, const struct bt_word *at)
+{
+    struct acl_missing *missing = bt_alloc(acls->arena, sizeof *missing);
+
+    missing->at = *at;
+    missing->next = acls->missing;
+    acls->missing = missing;
+}
+
+/* Files of old versions define what is predefined now. True: the line has been dealt with. */
+static bool predefined_again(const struct acl *acl, const struct bt_word *name,
+                             const struct bt_word *type, struct bt_error *err)
+{
+    if (acl->how == HOW_ALL && str_eq_literal(type->text, "src")) {
+        bt_caution(err, name, "ACL %s is predefined and matches everything; remove this line",
+                   acl->name.text.at);
+        return true;
+    }
+    if (acl->type != NULL && acl->type->row == &manager_row && str_eq_literal(type->text, "proto")) {
+        bt_caution(err, name, "ACL manager is predefined (requests for pages of the cache manager); "
+                              "remove this line");
+        return true;
+    }
+    return false;
+}
+
+/* Take -n and -- off the front of the values. */
+static struct bt_args flags_take(struct acls *acls, struct acl *acl, struct bt_args args)
+{
+    const struct bt_word *word = args.word;
+    size_t n = args.n;
+
+    while (n > 0 && !word->quoted && (acl->type->row->flags & BT_NO_DNS) != 0 &&
+           str_eq_literal(word->text, "-n")) {
+        acl->no_dns = true;
+        word++, n--;
+    }
+    if (n == 0 || word->quoted || !str_eq_literal(word->text, "--"))
+        return (struct bt_args){word, n};
+    /* What follows is a value even if it looks like a flag: as a word in quotes. */
+    struct bt_word *rest = bt_alloc(acls->arena, n * sizeof *rest);
+    memcpy(rest, word + 1, (n - 1) * sizeof *rest);
+    for (size_t i = 0; i < n - 1; i++)
+        rest[i].quoted = true;
+    return (struct bt_args){rest, n - 1};
+}
+
+static bool takes_values(const struct bt_acl_type *row)
+{
+    return row->args != NULL && *row->args != '\0';
+}
+
+static bool values_take(struct acls *acls, struct acl *acl, const struct bt_line *line,
+                        struct bt_error *err)
+{
+    struct bt_args args = {line->args.word + 2, line->args.n - 2};
+    struct grammar_of of = {.flags = 0, .arena = acls->arena};
+    struct grammar_line out;
+
+    args = flags_take(acls, acl, args);
+    if (args.n == 0 && takes_values(acl->type->row)) {
+        bt_caution(err, &line->args.word[1],
+                   "no values for ACL %s here; an ACL without values never matches",
+                   line->args.word[0].text.at);
+        return true;
+    }
+    of.folds = (acl->type->row->flags & BT_FOLDS) != 0;
+    if (!grammar_words(acl->type->grammar, &of, &line->args.word[1], args, &out, err))
+        return false;
+    values_add(acls, acl, out.args);
+    return true;
+}
+
+bool acl_define(void *conf, const struct bt_line *line, struct bt_error *err)
+{
+    struct acls *acls = conf;
+    const struct bt_word *name = &line->args.word[0], *type = &line->args.word[1];
+
+    if (name->text.len == 0 || name->text.at[0] == '!')
+        return bt_complain(err, name, "an ACL's name cannot be empty or begin with \"!\"");
+    struct acl *acl = acl_find(acls, name->text, name, err);
+    if (acl != NULL && predefined_again(acl, name, type, err))
+        return true;
+    const struct bt_acl_type *row = registry_acl_type(acls->registry, type->text, NULL);
+    if (acl == NULL) {
+        acl = acl_new(acls, name);
+        acl->type_at = *type;
+        if (row == NULL)
+            return registry_unknown(acls->registry, ROW_ACL_TYPE, type->text, type, err);
+        acl->type = type_use(acls, row);
+    } else if (acl->type == NULL || row != acl->type->row) {
+        if (acl->type == NULL && acl->how != HOW_ALL)
+            return false; /* its first line has been complained about */
+        return bt_complain(err, type, "ACL %s is of type %s (%s); an ACL has one type",
+                           acl->name.text.at, acl_type_name(acl).at, acl->place);
+    }
+    return values_take(acls, acl, line, err);
+}
+
+/* ---- compiling ---- */
+
+/* Values of all lines as one array, -n in front where it was given. */
+static struct bt_args values_join(const struct acls *acls, const struct acl *acl)
+{
+    size_t flag = acl->no_dns ? 1 : 0, n = flag;
+
+    if (acl->values == NULL)
+        return (struct bt_args){NULL, 0};
+    if (flag == 0 && acl->values->next == NULL)
+        return acl->values->args;
+    struct bt_word *words = bt_alloc_raw(acls->arena, (acl->n + flag) * sizeof *words);
+    if (flag != 0)
+        words[0] = (struct bt_word){.text = BT_STR("-n"), .file = acl->name.file,
+                                    .line = acl->name.line, .column = acl->name.column};
+    for (const struct acl_values *values = acl->values; values != NULL; values = values->next) {
+        memcpy(words + n, values->args.word, values->args.n * sizeof *words);
+        n += values->args.n;
+    }
+    return (struct bt_args){words, n};
+}
+
+static bool one_compile(struct acls *acls, struct acl *acl, struct bt_error *err)
+{
+    const struct bt_acl_type *row = acl->type->row;
+    struct bt_args args = values_join(acls, acl);
+
+    if (row->compile != NULL) {
+        acl->compiled = row->compile(args, acls->arena, err);
+        if (acl->compiled == NULL)
+            return false;
+    } else {
+        struct bt_args *copy = bt_alloc(acls->arena, sizeof *copy);
+        *copy = args;
+        acl->compiled = copy;
+    }
+    acl->how = HOW_ONE;
+    acl->code = acls->codes++;
+    return true;
+}
+
+/* A type that is known and not built: look at its values all the same, then refuse it. */
+static bool unbuilt_refuse(struct acls *acls, const struct acl *acl, struct bt_error *err)
+{
+    const struct bt_acl_type *row = acl->type->row;
+
+    if (row->compile != NULL && acl->n > 0)
+        (void)row->compile(values_join(acls, acl), acls->arena, err);
+    return bt_complain(err, &acl->type_at, "ACL type %s is not built yet", acl->type_at.text.at);
+}
+
+static bool kind_compile(struct acls *acls, struct acl_kind *kind, struct bt_acl_values *values,
+                         struct bt_error *err)
+{
+    if (kind->n == 0)
+        return true;
+    kind->code = acls->codes++;
+    kind->compiled = kind->row->compile_all(values, kind->n, acls->arena, err);
+    return kind->compiled != NULL;
+}
+
+/* All ACLs of a type that answers for them at once. */
+static bool set_compile(struct acls *acls, struct acl_type *type, struct bt_error *err)
+{
+    bool good = true;
+
+    for (unsigned no_dns = 0; no_dns < 2; no_dns++) {
+        struct acl_kind *kind = &type->kind[no_dns];
+        struct bt_acl_values *values = bt_alloc(acls->arena, acls->n * sizeof *values);
+        for (size_t i = 0; i < acls->n; i++) {
+            struct acl *acl = acls->acl[i];
+            if (acl->type != type || acl->no_dns != (no_dns == 1) ||
+                (acl->n == 0 && takes_values(type->row)))
+                continue;
+            acl->how = HOW_SET;
+            acl->kind = kind;
+            acl->index = (uint32_t)kind->n;
+            values[kind->n++] = (struct bt_acl_values){acl->name.text, values_join(acls, acl)};
+        }
+        good &= kind_compile(acls, kind, values, err);
+    }
+    return good;
+}
+
+static bool type_compile(struct acls *acls, struct acl_type *type, struct bt_error *err)
+{
+    bool good = true;
+
+    if (type->row->status == BT_BUILT && type->row->compile_all != NULL)
+        return set_compile(acls, type, err);
+    for (size_t i = 0; i < acls->n; i++) {
+        struct acl *acl = acls->acl[i];
+        if (acl->type != type)
+            continue;
+        if (type->row->status == BT_UNBUILT)
+            good &= unbuilt_refuse(acls, acl, err);
+        else if (acl->n > 0 || !takes_values(type->row))
+            good &= one_compile(acls, acl, err);
+    }
+    return good;
+}
+
+/* Where the bits of each kind stand in a memo: after the codes, whose number is known by now. */
+static void memo_lay_out(struct acls *acls)
+{
+    acls->words = (acls->codes + 31) / 32;
+    for (struct acl_type *type = acls->types; type != NULL; type = type->next)
+        for (unsigned i = 0; i < 2; i++) {
+            type->kind[i].bits = acls->words;
+            acls->words += (uint32_t)BT_BITS_WORDS(type->kind[i].n);
+        }
+}
+
+static void missing_complain(const struct acls *acls, const struct acl_missing *missing,
+                             struct bt_error *err)
+{
+    bt_str name = missing->at.text;
+    struct suggest near;
+
+    if (name.len > 0 && name.at[0] == '!')
+        name = str_skip(name, 1);
+    const struct acl *below = table_find(&acls->by_name, name);
+    if (below != NULL) {
+        bt_complain(err, &missing->at,
+                    "ACL %.*s is used above its definition in %s; move that line up",
+                    BT_STR_ARGS(name), below->place);
+        return;
+    }
+    suggest_init(&near, name);
+    for (size_t i = 0; i < acls->n; i++)
+        suggest_try(&near, acls->acl[i]->name.text.at);
+    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
+        suggest_try(&near, predefined[i].name);
+    if (near.best != NULL)
+        bt_complain(err, &missing->at, "there is no ACL %.*s; did you mean %s?", BT_STR_ARGS(name),
+                    near.best);
+    else
+        bt_complain(err, &missing->at, "there is no ACL %.*s; define it above with: acl %.*s TYPE ...",
+                    BT_STR_ARGS(name), BT_STR_ARGS(name));
+}
+
+bool acls_compile(void *conf, struct bt_arena *arena, struct bt_error *err)
+{
+    struct acls *acls = conf;
+    bool good = acls->missing == NULL;
+
+    (void)arena;
+    CHECK(!acls->compiled);
+    for (struct acl_type *type = acls->types; type != NULL; type = type->next)
+        good &= type_compile(acls, type, err);
+    for (const struct acl_missing *missing = acls->missing; missing != NULL;
+         missing = missing->next)
+        missing_complain(acls, missing, err);
+    memo_lay_out(acls);
+    acls->compiled = true;
+    return good;
+}
+
+/* ---- what others ask about an ACL ---- */
+
+bt_str acl_name(const struct acl *acl)
+{
+    return acl->name.text;
+}
+
+bt_str acl_type_name(const struct acl *acl)
+{
+    if (acl->type_at.text.len > 0)
+        return acl->type_at.text;
+    return str_from(acl->predefined);
+}
+
+const char *acl_place(const struct acl *acl)
+{
+    return acl->place;
+}
+
+enum bt_phase acl_earliest(const struct acl *acl)
+{
+    return acl->type == NULL ? BT_AT_ACCEPT : acl->type->row->earliest;
+}
+
+bool acl_is_slow(const struct acl *acl)
+{
+    return acl->type != NULL && (acl->type->row->flags & BT_SLOW) != 0 && !acl->no_dns;
+}
+
+bool acl_is_fresh(const struct acl *acl)
+{
+    return acl->type != NULL && (acl->type->row->flags & BT_FRESH) != 0;
+}
+
+bool acl_is_all(const struct acl *acl)
+{
+    return acl->how == HOW_ALL;
+}
+
+unsigned acl_cost(const struct acl *acl)
+{
+    return acl->type == NULL ? 0 : acl->type->row->cost;
+}
+
+/* ---- evaluation ---- */
+
+/* Codes of a memo: 0 is «not asked yet». */
+enum { CODE_NO = 1, CODE_YES = 2, CODE_BROKEN = 3 };
+
+static inline unsigned code_get(const struct acl_memo *memo, uint32_t code)
+{
+    return memo->word[code / 32] >> (code % 32 * 2) & 3;
+}
+
+static inline void code_set(struct acl_memo *memo, uint32_t code, unsigned value)
+{
+    uint64_t *word = &memo->word[code / 32];
+    unsigned at = code % 32 * 2;
+
+    *word = (*word & ~(UINT64_C(3) << at)) | (uint64_t)value << at;
+}
+
+static __attribute__((noinline)) struct acl_memo *memo_new(const struct acls *acls,
+                                                           struct bt_txn *txn)
+{
+    struct acl_memo *memo =
+        bt_alloc_raw(bt_txn_arena(txn), sizeof *memo + acls->words * sizeof *memo->word);
+
+    *memo = (struct acl_memo){.last = NULL};
+    memset(memo->word, 0, (acls->codes + 31) / 32 * sizeof *memo->word);
+    *acl_memo_place(txn) = memo;
+    return memo;
+}
+
+struct acl_memo *acl_memo(const struct acls *acls, struct bt_txn *txn)
+{
+    struct acl_memo *memo = *acl_memo_place(txn);
+
+    return memo != NULL ? memo : memo_new(acls, txn);
+}
+
+/* Ask a kind for the bits of all its ACLs; the answer for one of them. */
+static __attribute__((noinline)) enum bt_match kind_ask(const struct acl_kind *kind, uint32_t index,
+                                                        struct acl_memo *memo, struct bt_txn *txn)
+{
+    uint64_t *bits = &memo->word[kind->bits];
+
+    memset(bits, 0, BT_BITS_WORDS(kind->n) * sizeof *bits);
+    enum bt_match said = kind->row->match_all(kind->compiled, txn, bits);
+    if (said == BT_WAIT) /* what is set is sure, and needs no waiting */
+        return bt_bit_get(bits, index) ? BT_YES : BT_WAIT;
+    bool stands = said == BT_YES || said == BT_NO;
+    if ((kind->row->flags & BT_FRESH) == 0)
+        code_set(memo, kind->code, stands ? CODE_YES : CODE_BROKEN);
+    if (!stands)
+        return BT_BROKEN;
+    return bt_bit_get(bits, index) ? BT_YES : BT_NO;
+}
+
+static enum bt_match set_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
+{
+    const struct acl_kind *kind = acl->kind;
+    unsigned code = code_get(memo, kind->code);
+
+    if (__builtin_expect(code == CODE_YES, 1))
+        return bt_bit_get(&memo->word[kind->bits], acl->index) ? BT_YES : BT_NO;
+    if (code == CODE_BROKEN)
+        return BT_BROKEN;
+    return kind_ask(kind, acl->index, memo, txn);
+}
+
+static enum bt_match one_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
+{
+    static const enum bt_match means[] = {[CODE_NO] = BT_NO, [CODE_YES] = BT_YES,
+                                          [CODE_BROKEN] = BT_BROKEN};
+    const struct bt_acl_type *row = acl->type->row;
+    unsigned code = code_get(memo, acl->code);
+
+    if (code != 0)
+        return means[code];
+    enum bt_match said = row->match(acl->compiled, txn);
+    if (said == BT_WAIT)
+        return BT_WAIT;
+    if (said != BT_NO && said != BT_YES)
+        said = BT_BROKEN;
+    if ((row->flags & BT_FRESH) == 0)
+        code_set(memo, acl->code,
+                 said == BT_YES ? CODE_YES : said == BT_NO ? CODE_NO : CODE_BROKEN);
+    return said;
+}
+
+enum bt_match acl_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
+{
+    memo->last = acl;
+    switch (acl->how) {
+    case HOW_SET:
+        return set_ask(acl, memo, txn);
+    case HOW_ALL:
+        return BT_YES;
+    case HOW_ONE:
+        return one_ask(acl, memo, txn);
+    case HOW_NEVER:
+        break;
+    }
+    return BT_NO;
+}
+
+bt_str acl_last(struct bt_txn *txn)
+{
+    const struct acl_memo *memo = *acl_memo_place(txn);
+
+    return memo == NULL || memo->last == NULL ? BT_STR_NONE : memo->last->name.text;
+}
+
+void acl_forget(struct bt_txn *txn)
+{
+    /* The arena takes a new one when somebody asks; a rewritten request is rare. */
+    *acl_memo_place(txn) = NULL;
+}
