@@ -10,7 +10,7 @@
  *   write at any time; when stream_pending() is not 0, stop producing: ready() tells when all is out.
  *   before you return to the loop to wait: stream_watch(). It is cheap when done before.
  *
- * ready() is called for both directions; look at readable, writable, eof, failed. The stream stands
+ * ready() is called for both directions; look at readable, pending, eof, failed, cut. The stream stands
  * in the owner's object (LIST_OF() leads back to it) and owns no buffer while nothing is pending.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
@@ -31,18 +31,19 @@ struct stream {
     bool readable : 1;  /* a read may give something; a guess until the first one */
     bool writable : 1;  /* the last write was taken whole */
     bool eof : 1;       /* the other side is done, and all it sent was read */
-    bool failed : 1;    /* reset, or the like: `error` says what; nothing more comes or goes */
+    bool failed : 1;    /* reset, or the like: nothing more comes or goes */
+    bool cut : 1;       /* it takes no more from us; what it said before may still be read */
     bool watched : 1;   /* the event is added */
     bool fin : 1;       /* the end was announced, but perhaps bytes stand before it */
     bool shut : 1;      /* our half is closed, or will be when `pending` is out */
     bool shut_sent : 1; /* it is closed */
-    bool again : 1;     /* ready() was asked for */
-    uint16_t error;     /* errno of what failed */
+    uint16_t error;     /* errno of what failed or was cut; 0: the transport's own reason */
     const struct bt_transport *via; /* NULL: the bare socket */
     void *via_state;
     void (*ready)(struct stream *);
     struct stream_pending *pending; /* bytes that the kernel did not take yet; NULL: none */
     void *owner;                    /* for whom LIST_OF() does not do: relay.c */
+    struct deferred again;          /* ready() was asked for */
 };
 
 /* A connected, non-blocking socket. Taken to be readable and writable until it says otherwise. */
@@ -53,7 +54,8 @@ void stream_via(struct stream *, const struct bt_transport *, void *state);
 /* Bytes read, or BT_IO_AGAIN, BT_IO_EOF, BT_IO_ERROR. No system call unless `readable`. */
 ssize_t stream_read(struct stream *, void *buf, size_t cap);
 /* Writes at once what is taken, and keeps a copy of the rest, after which stream_pending() > 0. The
- * iov is not changed. false: the connection is lost (`failed`); some bytes may have gone. */
+ * iov is not changed. false: the connection takes no more (`cut`); some bytes may have gone. An
+ * origin that answered before it closed may still be read. */
 BT_MUST bool stream_write(struct stream *, const struct iovec *iov, int n);
 /* The same, saying that more follows in this turn (MSG_MORE). */
 BT_MUST bool stream_write_more(struct stream *, const struct iovec *iov, int n);

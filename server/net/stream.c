@@ -1,0 +1,445 @@
+/* stream.c - one connection: bytes in, bytes out, and word when either is possible again.
+ *
+ * Why a short read may stand for «drained»: the event is edge-triggered, and every byte and every
+ * FIN that arrives after a read makes an edge of its own. What arrives before the event is added is
+ * reported by adding it. What a short read could miss is only an end that was announced together
+ * with the bytes, for there is no second edge; EV_CLOSED tells of it, and `fin` keeps `readable` set
+ * until the end itself was read. (A byte of urgent data hides what follows it from one read; whoever
+ * sends that waits for his next packet, or for our timeout.)
+ *
+ * Likewise a short write: the kernel has marked the socket, and tells when there is room.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#define BT_LOG_TAG "stream"
+#include "net/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/buffer.h"
+
+struct stream_pending {
+    size_t at, end, cap; /* bytes[at..end) are to be written */
+    char bytes[];
+};
+
+static void stream_cut(struct stream *s, int error)
+{
+    s->cut = true;
+    s->error = (uint16_t)error;
+    free(s->pending);
+    s->pending = NULL;
+}
+
+static void stream_fail(struct stream *s, int error)
+{
+    stream_cut(s, error);
+    s->failed = true;
+    s->readable = false;
+}
+
+/* ---- in ---- */
+
+static ssize_t read_via(struct stream *s, void *buf, size_t cap)
+{
+    ssize_t n = s->via->read(s->via_state, buf, cap);
+
+    if (n > 0) {
+        s->readable = s->fin || s->via->holds_bytes(s->via_state);
+        if (s->readable) /* no edge will tell, so that an owner who waits must be called */
+            stream_again(s);
+    } else if (n == BT_IO_AGAIN) {
+        s->readable = false;
+    } else if (n == BT_IO_EOF) {
+        s->eof = true;
+        s->readable = false;
+    } else {
+        stream_fail(s, errno);
+        n = BT_IO_ERROR;
+    }
+    return n;
+}
+
+ssize_t stream_read(struct stream *s, void *buf, size_t cap)
+{
+    ssize_t n;
+
+    CHECK(cap > 0); /* or an empty read would look like the end */
+    if (!s->readable)
+        return s->failed ? BT_IO_ERROR : s->eof ? BT_IO_EOF : BT_IO_AGAIN;
+    if (s->via != NULL)
+        return read_via(s, buf, cap);
+    do
+        n = recv(s->fd, buf, cap, 0);
+    while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        if ((size_t)n < cap && !s->fin)
+            s->readable = false;
+        return n;
+    }
+    if (n == 0) {
+        s->eof = true;
+        s->readable = false;
+        return BT_IO_EOF;
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        s->readable = false;
+        return BT_IO_AGAIN;
+    }
+    stream_fail(s, errno);
+    return BT_IO_ERROR;
+}
+
+/* ---- out ---- */
+
+static ssize_t write_once(struct stream *s, const struct iovec *iov, int n, int flags)
+{
+    struct msghdr msg = {.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n};
+    ssize_t did;
+
+    if (s->via != NULL)
+        return s->via->write(s->via_state, iov, n);
+    do
+        did = n == 1 ? send(s->fd, iov->iov_base, iov->iov_len, flags)
+                     : sendmsg(s->fd, &msg, flags);
+    while (did < 0 && errno == EINTR);
+    if (did < 0)
+        return errno == EAGAIN || errno == EWOULDBLOCK ? BT_IO_AGAIN : BT_IO_ERROR;
+    return did;
+}
+
+static void shut_now(struct stream *s)
+{
+    if (s->shut_sent)
+        return;
+    s->shut_sent = true;
+    if (s->via != NULL)
+        s->via->shutdown(s->via_state);
+    shutdown(s->fd, SHUT_WR);
+}
+
+/* Write what is pending. true: nothing is pending any more, for better or worse. */
+static bool flush(struct stream *s)
+{
+    struct stream_pending *p;
+
+    while ((p = s->pending) != NULL) {
+        struct iovec iov = {p->bytes + p->at, p->end - p->at};
+        ssize_t n = write_once(s, &iov, 1, MSG_NOSIGNAL);
+
+        if (n == BT_IO_AGAIN) {
+            s->writable = false;
+            return false;
+        }
+        if (n < 0) {
+            stream_cut(s, errno);
+            s->readable = !s->eof && !s->failed; /* the owner shall see what it said last */
+            return true;
+        }
+        p->at += (size_t)n;
+        if (p->at == p->end) {
+            s->pending = NULL;
+            free(p);
+        } else if (s->via == NULL) {
+            s->writable = false;
+            return false;
+        }
+    }
+    s->writable = true;
+    if (s->shut)
+        shut_now(s);
+    return true;
+}
+
+/* Keep what stands behind the first `skip` bytes of the iov. */
+static void keep(struct stream *s, const struct iovec *iov, int n, size_t skip)
+{
+    struct stream_pending *p = s->pending;
+    size_t total = 0;
+
+    for (int i = 0; i < n; i++)
+        total += iov[i].iov_len;
+    total -= skip;
+    if (p == NULL || p->cap - p->end < total) {
+        size_t held = p == NULL ? 0 : p->end - p->at;
+        size_t cap = held + total + held / 2; /* an owner who goes on all the same */
+        struct stream_pending *more = malloc(sizeof *more + cap);
+
+        CHECK(more != NULL);
+        if (held > 0)
+            memcpy(more->bytes, p->bytes + p->at, held);
+        more->at = 0;
+        more->end = held;
+        more->cap = cap;
+        free(p);
+        s->pending = p = more;
+    }
+    for (int i = 0; i < n; i++) {
+        size_t len = iov[i].iov_len, pass = skip < len ? skip : len;
+
+        if (len > pass)
+            memcpy(p->bytes + p->end, (const char *)iov[i].iov_base + pass, len - pass);
+        p->end += len - pass;
+        skip -= pass;
+    }
+}
+
+static bool stream_send(struct stream *s, const struct iovec *iov, int n, int flags)
+{
+    size_t total = 0, did = 0;
+
+    CHECK(s->fd >= 0 && !s->shut);
+    if (s->cut)
+        return false;
+    for (int i = 0; i < n; i++)
+        total += iov[i].iov_len;
+    if (total == 0)
+        return true;
+    if (s->pending == NULL) {
+        ssize_t got = write_once(s, iov, n, MSG_NOSIGNAL | flags);
+
+        if (got == (ssize_t)total)
+            return true;
+        if (got < 0 && got != BT_IO_AGAIN) {
+            stream_cut(s, errno);
+            return false;
+        }
+        did = got > 0 ? (size_t)got : 0;
+    }
+    keep(s, iov, n, did);
+    s->writable = false;
+    stream_watch(s);
+    if (s->via != NULL && did > 0) /* a transport may take one record at a time */
+        flush(s);
+    return !s->cut;
+}
+
+bool stream_write(struct stream *s, const struct iovec *iov, int n)
+{
+    return stream_send(s, iov, n, 0);
+}
+
+bool stream_write_more(struct stream *s, const struct iovec *iov, int n)
+{
+    return stream_send(s, iov, n, MSG_MORE);
+}
+
+bool stream_put(struct stream *s, const void *bytes, size_t n)
+{
+    struct iovec iov = {(void *)(uintptr_t)bytes, n};
+
+    return stream_send(s, &iov, 1, 0);
+}
+
+size_t stream_pending(const struct stream *s)
+{
+    return s->pending == NULL ? 0 : s->pending->end - s->pending->at;
+}
+
+void stream_shutdown(struct stream *s)
+{
+    if (s->fd < 0 || s->shut)
+        return;
+    s->shut = true;
+    if (s->pending == NULL)
+        shut_now(s);
+}
+
+/* ---- word from the loop ---- */
+
+static void stream_event(evutil_socket_t fd, short what, void *arg)
+{
+    struct stream *s = arg;
+    bool news = false;
+
+    (void)fd;
+    clock_refresh();
+    if (s->via !=
+        NULL) /* a transport may have to read in order to write, and the other way round */
+        what |= EV_READ | EV_WRITE;
+    if (what & EV_CLOSED)
+        s->fin = true;
+    if ((what & (EV_READ | EV_CLOSED)) != 0 && !s->eof && !s->failed)
+        s->readable = news = true;
+    if ((what & EV_WRITE) != 0 && !s->writable)
+        news |= flush(s);
+    if (news)
+        s->ready(s);
+}
+
+void stream_watch_add(struct stream *s)
+{
+    short bits = EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST;
+
+    event_assign(&s->event, loop_base(), s->fd, bits, stream_event, s);
+    s->watched = true; /* failed or not: once is enough */
+    if (event_add(&s->event, NULL) == 0)
+        return;
+    bt_log_limited(NULL, BT_ERROR, 30,
+                   "cannot watch a connection; more memory or a higher "
+                   "fs.epoll.max_user_watches is needed");
+    stream_fail(s, ENOMEM);
+    stream_again(s);
+}
+
+static void again_run(struct deferred *d)
+{
+    struct stream *s = LIST_OF(d, struct stream, again);
+
+    s->ready(s);
+}
+
+void stream_again(struct stream *s)
+{
+    loop_defer(&s->again, again_run);
+}
+
+/* ---- beginning and end ---- */
+
+void stream_init(struct stream *s, int fd, void (*ready)(struct stream *))
+{
+    /* The event is filled in when it is added. */
+    memset((char *)s + offsetof(struct stream, fd), 0, sizeof *s - offsetof(struct stream, fd));
+    s->fd = fd;
+    s->ready = ready;
+    s->readable = s->writable = true;
+}
+
+void stream_via(struct stream *s, const struct bt_transport *via, void *state)
+{
+    s->via = via;
+    s->via_state = state;
+    s->readable = !s->eof && !s->failed;
+}
+
+static void stream_unwatch(struct stream *s)
+{
+    if (s->watched)
+        event_del(&s->event);
+    s->watched = false;
+    deferred_cancel(&s->again);
+}
+
+void stream_close(struct stream *s)
+{
+    if (s->fd < 0)
+        return;
+    stream_unwatch(s);
+    free(s->pending);
+    s->pending = NULL;
+    if (s->via != NULL)
+        s->via->close(s->via_state);
+    s->via = NULL;
+    close(s->fd);
+    s->fd = -1;
+    s->readable = s->writable = false;
+}
+
+/* ---- lingering ---- */
+
+enum { LINGER_BYTES = 1024 * 1024, LINGER_MS = 2000, LINGER_READS = 4 };
+
+struct leaver {
+    struct stream stream; /* first */
+    struct timeout timeout;
+    struct list_link link;
+    size_t left; /* bytes that it may still send */
+};
+
+static struct timeout_class linger_class;
+static struct list lingers;
+static size_t n_lingers;
+
+static void linger_end(struct leaver *l)
+{
+    stream_close(&l->stream);
+    timeout_clear(&l->timeout);
+    list_remove(&l->link);
+    n_lingers--;
+    free(l);
+}
+
+static void linger_expired(struct timeout *t)
+{
+    linger_end(LIST_OF(t, struct leaver, timeout));
+}
+
+static void linger_ready(struct stream *s)
+{
+    struct leaver *l = LIST_OF(s, struct leaver, stream);
+
+    for (int i = 0; i < LINGER_READS && !s->cut; i++) {
+        ssize_t n = stream_read(s, buffer_in(), BUFFER_IN);
+
+        if (n == BT_IO_AGAIN)
+            return;
+        if (n == BT_IO_EOF && stream_pending(s) > 0)
+            return; /* it does not send, but it may still read */
+        if (n < 0 || (size_t)n >= l->left) {
+            linger_end(l);
+            return;
+        }
+        l->left -= (size_t)n;
+    }
+    if (s->cut)
+        linger_end(l);
+    else
+        stream_again(s);
+}
+
+static struct leaver *linger_take(struct stream *s)
+{
+    struct leaver *l = calloc(1, sizeof *l);
+
+    CHECK(l != NULL);
+    if (!list_linked(&linger_class.link)) {
+        timeout_class_init(&linger_class, (bt_duration){LINGER_MS}, linger_expired);
+        list_init(&lingers);
+    }
+    stream_unwatch(s);
+    l->stream = *s;
+    list_link_init(&l->stream.again.link);
+    l->stream.ready = linger_ready;
+    l->left = LINGER_BYTES;
+    s->fd = -1;
+    s->pending = NULL;
+    s->via = NULL;
+    s->readable = s->writable = false;
+    list_add_tail(&lingers, &l->link);
+    n_lingers++;
+    timeout_set(&linger_class, &l->timeout);
+    return l;
+}
+
+void stream_close_lingering(struct stream *s)
+{
+    struct leaver *l;
+
+    if (s->fd < 0)
+        return;
+    if (s->cut || s->failed || (s->eof && s->pending == NULL)) {
+        stream_close(s); /* nothing can be lost by it */
+        return;
+    }
+    l = linger_take(s);
+    stream_shutdown(&l->stream);
+    stream_watch(&l->stream);
+    linger_ready(&l->stream);
+}
+
+size_t stream_lingering(void)
+{
+    return n_lingers;
+}
+
+void stream_cut_lingering(void)
+{
+    while (n_lingers > 0)
+        linger_end(LIST_FIRST(&lingers, struct leaver, link));
+}
