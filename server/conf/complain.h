@@ -23,11 +23,15 @@ struct complaint {
     size_t order; /* as they came, so that sorting is stable */
 };
 
+/* So many are kept and printed; the others are only counted. */
+enum { COMPLAIN_KEPT = 200 };
+
 struct bt_error {
     struct bt_arena *arena; /* texts live here; the list itself is on the heap */
     struct complaint *list;
     size_t n, room;
     size_t faults, warnings;    /* doubles counted until complain_sort() */
+    size_t dropped;             /* beyond COMPLAIN_KEPT */
     const struct bt_word *line; /* where complaints without a place point to; may be NULL */
     bool secret;                /* complaints now made do not show their source line */
 };
@@ -41,6 +45,9 @@ void complain_at(struct bt_error *, const struct bt_word *line);
 
 /* Any faults so far? */
 bool complain_any(const struct bt_error *);
+
+/* A word as it may be quoted in a complaint: itself, cut when long; "(hidden)" while `secret`. */
+const char *complain_word(struct bt_error *, bt_str word);
 
 /* Order by file (as first met), line and column; drop doubles (same place, same text). */
 void complain_sort(struct bt_error *);

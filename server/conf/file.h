@@ -10,6 +10,8 @@
 #ifndef CONF_FILE_H
 #define CONF_FILE_H
 
+#include <sys/stat.h>
+
 #include "bt_module.h"
 
 enum { FILE_DEPTH_MAX = 16 };
@@ -19,6 +21,7 @@ enum file_how {
     FILE_PLAIN,
     FILE_QUOTED,
     FILE_UNCLOSED,  /* a quotation mark that is not closed: a fault, unless the row takes text */
+    FILE_GLUED,     /* no blank behind the closing mark: likewise */
     FILE_PARAMETERS /* parameters("NAME"), strict quoting only: NAME is a list file */
 };
 
@@ -28,9 +31,9 @@ struct file_line {
     const uint8_t *how;         /* enum file_how, one a word */
     const uint32_t *start;      /* where each word begins in `text` */
     size_t n;
-    bt_str text;                     /* all after the name, blanks at both ends taken off */
-    bool strict;                     /* under `configuration_includes_quoted_values on` */
-    const struct bt_directive *row;  /* filled by bind_lines(): what the name means; or NULL */
+    bt_str text;                    /* all after the name, blanks at both ends taken off */
+    bool strict;                    /* under `configuration_includes_quoted_values on` */
+    const struct bt_directive *row; /* filled by bind_lines(): what the name means; or NULL */
 };
 
 struct file {
@@ -52,5 +55,10 @@ BT_MUST bool file_read(struct file *out, const char *path, const struct file_mac
 /* The same from memory; `name` stands in complaints. For presets, -k and tests. */
 BT_MUST bool file_read_text(struct file *out, const char *name, bt_str text, struct bt_arena *,
                             struct bt_error *);
+
+/* For list files, too. The whole of a file on the heap, to be freed; NULL with errno. */
+char *file_slurp(const char *path, size_t *len, struct stat *about);
+/* A relative name, seen from the folder of the file `including`; others as they are. */
+const char *file_near(struct bt_arena *, const char *including, bt_str name);
 
 #endif

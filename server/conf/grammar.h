@@ -42,12 +42,12 @@ struct grammar_of {
 
 /* What a line that fits comes to. */
 struct grammar_line {
-    struct bt_args args;    /* values in order, list files expanded */
-    struct bt_args acls;    /* ACL names, as written with their ! */
-    bool has_acls;          /* the grammar has a place for them */
-    bool may_wait;          /* acls rather than fastacls */
-    void *options;          /* option_size bytes, presets filled in; NULL without options */
-    int action;             /* place of the first choice word (a|b|c) that the line has; else -1 */
+    struct bt_args args; /* values in order, list files expanded */
+    struct bt_args acls; /* ACL names, as written with their ! */
+    bool has_acls;       /* the grammar has a place for them */
+    bool may_wait;       /* acls rather than fastacls */
+    void *options;       /* option_size bytes, presets filled in; NULL without options */
+    int action;          /* place of the first choice word (a|b|c) that the line has; else -1 */
 };
 
 /* Words of a line against a grammar. Every complaint points at its word, a missing word at the
