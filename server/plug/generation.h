@@ -3,8 +3,9 @@
  * A process has one, from start to end; a reload is a new process. It is read in the master, before
  * the fork, so that the workers share its pages.
  *
- * Order of modules: the server's own as given, those of `module` lines, then each by first use. It
- * is the order of setup, start and hooks; stop goes backwards.
+ * Order of modules: the server's own as given, those of `module` lines, those whose directives are
+ * used, in order of the lines, then those that only an ACL type, a field or a log writer needs. It
+ * is the order of setup (ACLs are compiled before), start and hooks; stop goes backwards.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef PLUG_GENERATION_H
@@ -14,7 +15,6 @@
 
 struct registry;
 struct acls; /* plug/acl.h: the named ACLs of the file */
-struct index;
 
 enum generation_state {
     MODULE_BUILT_IN, /* part of the server */
@@ -36,7 +36,7 @@ struct generation_module {
 };
 
 struct generation {
-    struct bt_arena *arena; /* dies with it */
+    struct bt_arena *arena; /* dies with it; it lives in there itself */
     const char *path;       /* of the configuration */
     struct registry *registry;
     struct acls *acls;
@@ -44,6 +44,7 @@ struct generation {
     size_t n_modules;
     const struct generation_module *found; /* all, loaded or not: loaded in order, others by name */
     size_t n_found;
+    size_t n_started; /* of modules, in this worker */
 };
 
 /* The one of this process: set as soon as generation_load() begins, so that what it calls can use
@@ -52,12 +53,20 @@ extern struct generation *generation_current;
 
 /* Read the file, load what it needs, fill every module's struct, compile ACLs and rules, run each
  * setup. All complaints are gathered in the error, nothing stops at the first; NULL when there was
- * a fault. `statics` are the server's own modules and live for ever. */
+ * a fault. `statics` are the server's own modules and live for ever.
+ *
+ * The error's arena becomes the generation's. After NULL it still is the caller's, who prints the
+ * complaints (they point into it) and frees it. */
 struct generation *generation_load(const char *path, const struct bt_module *const *statics,
                                    size_t n, struct bt_error *);
 
-/* The same without a file, each module of the module folder loaded and every preset filled in, no
- * setup run: for the manual. A module that cannot be loaded is a warning. */
+/* The same, but never NULL: what could be made of the file, for --modules. Not to be started when
+ * there were faults. */
+struct generation *generation_look(const char *path, const struct bt_module *const *statics,
+                                   size_t n, struct bt_error *);
+
+/* Without a file: each module of the module folder loaded, no setup run; for the manual. A module
+ * that cannot be loaded, an alias of nothing, two rows of one name are faults. */
 struct generation *generation_load_all(const struct bt_module *const *statics, size_t n,
                                        struct bt_error *);
 
@@ -66,7 +75,8 @@ BT_MUST bool generation_start(struct generation *);
 /* Worker, drained: stop of each module that was started, last first. */
 void generation_stop(struct generation *);
 
-/* Frees all that the configuration took (tests; a process's end does not need it). */
+/* Frees all that the configuration took, itself and the arena (tests; a process's end does not need
+ * it). */
 void generation_free(struct generation *);
 
 /* What became of a module of that name; NULL: there is none. */

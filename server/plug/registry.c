@@ -77,7 +77,7 @@ static void put(struct addition *add, enum registry_kind kind, bt_str name, cons
     enum strength strength = works ? WORKS : add->file != NULL ? KNOWN_BY_SO : KNOWN;
     struct entry *other = table_find(&registry->table[kind], name);
 
-    if (other != NULL && other->strength > strength)
+    if (str_empty(name) || (other != NULL && other->strength > strength))
         return;
     if (other != NULL && other->strength == strength && other->row.module != add->module) {
         clash(add, kind, other->row.name, other->row.module);
@@ -185,8 +185,7 @@ bool registry_add(struct registry *registry, const struct bt_module *module, con
                            file == NULL ? "one in the server" : file);
     }
     list_module(registry, module, file);
-    if (!rows_vet(module, registry->arena, err))
-        return false;
+    add.good = rows_vet(module, registry->arena, err);
     put_rows(&add);
     return add.good;
 }
