@@ -1,0 +1,239 @@
+/* domains.c - a set of domains with their owners: each suffix of a name is looked up in one hash.
+ *
+ * A look-up walks the name once, from its end; at each dot the hash so far is that of a suffix. An
+ * entry costs 16 bytes, its text and two slots of the hash of 8 bytes: below 64 in all. Slots hold
+ * half of the hash, so that a miss does not touch the entry.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/owners.h"
+#include "base/rand.h"
+#include "base/str.h"
+
+struct domain {
+    uint32_t text; /* place of ".example.com" in the pool */
+    uint32_t len;  /* without the dot */
+    uint32_t lone; /* owners of `example.com`, without what is below */
+    uint32_t wide; /* owners of `.example.com` */
+};
+struct slot {
+    uint32_t tag;    /* of the hash */
+    uint32_t domain; /* number + 1; 0: empty */
+};
+struct bt_domains {
+    struct bt_arena *arena;
+    char *pool;
+    size_t pooled, pool_cap;
+    struct domain *domain;
+    uint32_t n, cap;
+    struct slot *slot;
+    uint32_t slots;
+    uint64_t seed;
+    struct owners owners;
+    bool sealed;
+};
+
+static void domains_fini(void *what)
+{
+    struct bt_domains *set = what;
+
+    free(set->pool);
+    free(set->domain);
+    free(set->slot);
+    owners_fini(&set->owners);
+}
+
+struct bt_domains *bt_domains_new(struct bt_arena *arena)
+{
+    struct bt_domains *set = bt_alloc(arena, sizeof(*set));
+
+    set->arena = arena;
+    set->seed = rand_u64();
+    bt_defer(arena, domains_fini, set);
+    return set;
+}
+
+/* ---- hashing, from the end of a name to its beginning ---- */
+
+static inline uint64_t hash_byte(uint64_t hash, char c)
+{
+    return (hash ^ (uint8_t)c) * UINT64_C(0x100000001b3);
+}
+
+static inline uint64_t hash_finish(uint64_t hash)
+{
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0xd6e8feb86659fd93);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_name(const struct bt_domains *set, bt_str name)
+{
+    uint64_t hash = set->seed;
+
+    for (size_t i = name.len; i > 0; i--)
+        hash = hash_byte(hash, name.at[i - 1]);
+    return hash_finish(hash);
+}
+
+/* The entry of that name; NULL: none. *at is its slot, or the empty one where it would stand. */
+static inline struct domain *find_slot(const struct bt_domains *set, bt_str name, uint64_t hash,
+                                       uint32_t *at)
+{
+    uint32_t tag = (uint32_t)(hash >> 32);
+    uint32_t i = (uint32_t)hash & (set->slots - 1);
+
+    for (; set->slot[i].domain != 0; i = (i + 1) & (set->slots - 1)) {
+        struct domain *domain;
+
+        if (set->slot[i].tag != tag)
+            continue;
+        domain = &set->domain[set->slot[i].domain - 1];
+        if (domain->len == name.len && memcmp(set->pool + domain->text + 1, name.at, name.len) == 0)
+            return domain;
+    }
+    *at = i;
+    return NULL;
+}
+
+/* ---- building ---- */
+
+static void slots_make(struct bt_domains *set, uint32_t slots)
+{
+    free(set->slot);
+    set->slot = calloc(slots, sizeof(*set->slot));
+    CHECK(set->slot != NULL);
+    set->slots = slots;
+    for (uint32_t i = 0; i < set->n; i++) {
+        bt_str name = {set->pool + set->domain[i].text + 1, set->domain[i].len};
+        uint64_t hash = hash_name(set, name);
+        uint32_t to = (uint32_t)hash & (slots - 1);
+
+        while (set->slot[to].domain != 0)
+            to = (to + 1) & (slots - 1);
+        set->slot[to] = (struct slot){(uint32_t)(hash >> 32), i + 1};
+    }
+}
+
+static struct domain *domain_add(struct bt_domains *set, bt_str name, uint64_t hash, uint32_t at)
+{
+    if (set->n == set->cap) {
+        set->cap = set->cap == 0 ? 64 : set->cap * 2;
+        set->domain = realloc(set->domain, set->cap * sizeof(*set->domain));
+        CHECK(set->domain != NULL);
+    }
+    if (set->pool_cap - set->pooled < name.len + 1) {
+        set->pool_cap = (set->pool_cap + name.len + 1024) * 2;
+        set->pool = realloc(set->pool, set->pool_cap);
+        CHECK(set->pool != NULL && set->pool_cap < UINT32_MAX);
+    }
+    set->pool[set->pooled] = '.';
+    memcpy(set->pool + set->pooled + 1, name.at, name.len);
+    set->domain[set->n] = (struct domain){(uint32_t)set->pooled, (uint32_t)name.len, 0, 0};
+    set->pooled += name.len + 1;
+    set->slot[at] = (struct slot){(uint32_t)(hash >> 32), ++set->n};
+    return &set->domain[set->n - 1];
+}
+
+/* The entry of this owner that covers the name already, as it would be written. */
+static bt_str covered_by(const struct bt_domains *set, bt_str name, bool wide, uint32_t owner)
+{
+    for (bt_str suffix = name; suffix.len > 0;) {
+        uint32_t at;
+        struct domain *domain = find_slot(set, suffix, hash_name(set, suffix), &at);
+        ptrdiff_t dot;
+
+        if (domain != NULL) {
+            const char *text = set->pool + domain->text;
+
+            if (owners_has(&set->owners, domain->wide, owner))
+                return bt_str_copy(set->arena, (bt_str){text, domain->len + 1});
+            if (!wide && suffix.len == name.len && owners_has(&set->owners, domain->lone, owner))
+                return bt_str_copy(set->arena, (bt_str){text + 1, domain->len});
+        }
+        dot = str_find_char(suffix, '.');
+        suffix = dot < 0 ? str_skip(suffix, suffix.len) : str_skip(suffix, (size_t)dot + 1);
+    }
+    return BT_STR_NONE;
+}
+
+bt_str bt_domains_add(struct bt_domains *set, bt_str given, uint32_t owner)
+{
+    char small[256];
+    bt_str name, covering;
+    bool wide = given.len > 0 && given.at[0] == '.';
+    struct domain *domain;
+    uint64_t hash;
+    uint32_t at;
+
+    CHECK(!set->sealed);
+    if (wide)
+        given = str_skip(given, 1);
+    if (given.len > 0 && given.at[given.len - 1] == '.')
+        given.len--;
+    if (given.len == 0)
+        return BT_STR_NONE; /* "." names nothing, in Squid too */
+    if (given.len <= sizeof(small)) {
+        memcpy(small, given.at, given.len);
+        str_lower_in_place(small, given.len);
+        name = (bt_str){small, given.len};
+    } else {
+        name = str_lower_copy(set->arena, given);
+    }
+
+    if (set->n >= set->slots / 8 * 5)
+        slots_make(set, set->slots == 0 ? 64 : set->slots * 2);
+    covering = covered_by(set, name, wide, owner);
+    hash = hash_name(set, name);
+    domain = find_slot(set, name, hash, &at);
+    if (domain == NULL)
+        domain = domain_add(set, name, hash, at);
+    uint32_t *owners = wide ? &domain->wide : &domain->lone;
+    if (!owners_has(&set->owners, *owners, owner))
+        *owners = owners_add(&set->owners, *owners, owner);
+    return covering;
+}
+
+void bt_domains_seal(struct bt_domains *set)
+{
+    CHECK(!set->sealed);
+    set->sealed = true;
+    owners_seal(&set->owners);
+    if (set->n == 0)
+        return;
+    set->pool = realloc(set->pool, set->pooled);
+    set->domain = realloc(set->domain, set->n * sizeof(*set->domain));
+    CHECK(set->pool != NULL && set->domain != NULL);
+}
+
+/* ---- finding ---- */
+
+bool bt_domains_find(const struct bt_domains *set, bt_str name, uint64_t *bits)
+{
+    uint64_t hash = set->seed;
+    bool found = false;
+
+    CHECK(set->sealed);
+    if (set->n == 0)
+        return false;
+    for (size_t i = name.len; i > 0; i--) {
+        struct domain *domain;
+        bool whole = i == 1;
+        uint32_t at;
+
+        hash = hash_byte(hash, name.at[i - 1]);
+        if (!whole && name.at[i - 2] != '.')
+            continue;
+        domain = find_slot(set, str_skip(name, i - 1), hash_finish(hash), &at);
+        if (domain == NULL)
+            continue;
+        owners_bits(&set->owners, domain->wide, bits);
+        if (whole)
+            owners_bits(&set->owners, domain->lone, bits);
+        found |= domain->wide != 0 || (whole && domain->lone != 0);
+    }
+    return found;
+}
