@@ -10,6 +10,7 @@
 #define BT_LOG_TAG "acl"
 #include "plug/acl.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -58,12 +59,11 @@ struct acl {
     void *compiled; /* ONE */
 
     struct bt_word name;    /* where it was first defined */
-    struct bt_word type_at; /* and its type's name there */
+    struct bt_word type_at; /* and its type's name there, or of its first use */
     const char *place;
     struct acl_type *type; /* NULL: all, or a type that does not exist */
     struct acl_values *values, *last;
     size_t n;
-    const char *predefined; /* the name of its type; NULL: not predefined */
 };
 
 struct acl_missing {
@@ -119,6 +119,14 @@ static const struct acl_predefined predefined[] = {
     {"to_localhost", "dst", "127.0.0.0/8 0.0.0.0/32 ::1/128 ::/128"},
     {"to_linklocal", "dst", "169.254.0.0/16 fe80::/10"},
     {"CONNECT", "method", "CONNECT"},
+    {"ssl::certHasExpired", "ssl_error", "X509_V_ERR_CERT_HAS_EXPIRED"},
+    {"ssl::certNotYetValid", "ssl_error", "X509_V_ERR_CERT_NOT_YET_VALID"},
+    {"ssl::certDomainMismatch", "ssl_error", "SQUID_X509_V_ERR_DOMAIN_MISMATCH"},
+    {"ssl::certUntrusted", "ssl_error",
+     "X509_V_ERR_INVALID_CA X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN "
+     "X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT "
+     "X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY X509_V_ERR_CERT_UNTRUSTED"},
+    {"ssl::certSelfSigned", "ssl_error", "X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT"},
 };
 
 static const struct acl_predefined *predefined_find(bt_str name)
@@ -172,7 +180,7 @@ static struct acl *acl_new(struct acls *acls, const struct bt_word *name)
     acl->name = *name;
     acl->place = name->file == NULL
                      ? "predefined"
-                     : bt_str_printf(acls->arena, "%s:%u", name->file, name->line).at;
+                     : bt_str_printf(acls->arena, "%s:%" PRIu32, name->file, name->line).at;
     table_put(&acls->by_name, acl->name.text, acl);
     return acl;
 }
@@ -209,7 +217,8 @@ static struct acl *predefined_make(struct acls *acls, const struct acl_predefine
     struct acl *acl = acl_new(acls, &name);
     const struct bt_acl_type *row = &manager_row;
 
-    acl->predefined = which->type;
+    acl->type_at = *at; /* complaints about its type point at the first use */
+    acl->type_at.text = str_from(which->type);
     if (strcmp(which->name, "all") == 0) {
         acl->how = HOW_ALL;
         return acl;
@@ -253,9 +262,11 @@ static bool predefined_again(const struct acl *acl, const struct bt_word *name,
                    acl->name.text.at);
         return true;
     }
-    if (acl->type != NULL && acl->type->row == &manager_row && str_eq_literal(type->text, "proto")) {
-        bt_caution(err, name, "ACL manager is predefined (requests for pages of the cache manager); "
-                              "remove this line");
+    if (acl->type != NULL && acl->type->row == &manager_row &&
+        str_eq_literal(type->text, "proto")) {
+        bt_caution(err, name,
+                   "ACL manager is predefined (requests for pages of the cache manager); "
+                   "remove this line");
         return true;
     }
     return false;
@@ -347,8 +358,10 @@ static struct bt_args values_join(const struct acls *acls, const struct acl *acl
         return acl->values->args;
     struct bt_word *words = bt_alloc_raw(acls->arena, (acl->n + flag) * sizeof *words);
     if (flag != 0)
-        words[0] = (struct bt_word){.text = BT_STR("-n"), .file = acl->name.file,
-                                    .line = acl->name.line, .column = acl->name.column};
+        words[0] = (struct bt_word){.text = BT_STR("-n"),
+                                    .file = acl->name.file,
+                                    .line = acl->name.line,
+                                    .column = acl->name.column};
     for (const struct acl_values *values = acl->values; values != NULL; values = values->next) {
         memcpy(words + n, values->args.word, values->args.n * sizeof *words);
         n += values->args.n;
@@ -471,7 +484,8 @@ static void missing_complain(const struct acls *acls, const struct acl_missing *
         bt_complain(err, &missing->at, "there is no ACL %.*s; did you mean %s?", BT_STR_ARGS(name),
                     near.best);
     else
-        bt_complain(err, &missing->at, "there is no ACL %.*s; define it above with: acl %.*s TYPE ...",
+        bt_complain(err, &missing->at,
+                    "there is no ACL %.*s; define it above with: acl %.*s TYPE ...",
                     BT_STR_ARGS(name), BT_STR_ARGS(name));
 }
 
@@ -501,9 +515,7 @@ bt_str acl_name(const struct acl *acl)
 
 bt_str acl_type_name(const struct acl *acl)
 {
-    if (acl->type_at.text.len > 0)
-        return acl->type_at.text;
-    return str_from(acl->predefined);
+    return acl->type_at.text;
 }
 
 const char *acl_place(const struct acl *acl)
@@ -557,8 +569,8 @@ static inline void code_set(struct acl_memo *memo, uint32_t code, unsigned value
 static __attribute__((noinline)) struct acl_memo *memo_new(const struct acls *acls,
                                                            struct bt_txn *txn)
 {
-    struct acl_memo *memo =
-        bt_alloc_raw(bt_txn_arena(txn), sizeof *memo + acls->words * sizeof *memo->word);
+    struct acl_memo *memo = bt_alloc_raw(bt_txn_arena(txn),
+                                         sizeof *memo + acls->words * sizeof *memo->word);
 
     *memo = (struct acl_memo){.last = NULL};
     memset(memo->word, 0, (acls->codes + 31) / 32 * sizeof *memo->word);
@@ -605,8 +617,8 @@ static enum bt_match set_ask(const struct acl *acl, struct acl_memo *memo, struc
 
 static enum bt_match one_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
 {
-    static const enum bt_match means[] = {[CODE_NO] = BT_NO, [CODE_YES] = BT_YES,
-                                          [CODE_BROKEN] = BT_BROKEN};
+    static const enum bt_match means[] = {
+        [CODE_NO] = BT_NO, [CODE_YES] = BT_YES, [CODE_BROKEN] = BT_BROKEN};
     const struct bt_acl_type *row = acl->type->row;
     unsigned code = code_get(memo, acl->code);
 
@@ -619,7 +631,9 @@ static enum bt_match one_ask(const struct acl *acl, struct acl_memo *memo, struc
         said = BT_BROKEN;
     if ((row->flags & BT_FRESH) == 0)
         code_set(memo, acl->code,
-                 said == BT_YES ? CODE_YES : said == BT_NO ? CODE_NO : CODE_BROKEN);
+                 said == BT_YES  ? CODE_YES
+                 : said == BT_NO ? CODE_NO
+                                 : CODE_BROKEN);
     return said;
 }
 
