@@ -1,0 +1,329 @@
+/* acl_known.c - the rows of acl.c, and every ACL type of Squid's language that is not built yet.
+ *
+ * A configuration that uses one is refused, since a condition that never matches is worse than none;
+ * its values are checked all the same, so that its writer hears of every fault at once. A module that
+ * provides the type takes the name over without a change here (registry.h), and its row should then
+ * go. For such rows .compile only looks at the values: NULL after a complaint.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "base/str.h"
+#include "plug/acl.h"
+
+/* What a check returns when it has nothing to say. */
+static char fine;
+
+static void *checked(bool good)
+{
+    return good ? &fine : NULL;
+}
+
+/* ---- checks of values ---- */
+
+/* "09:30" in minutes; false: it is no such thing. 24:00 ends a day. */
+static bool hour_read(bt_str text, uint64_t *minutes)
+{
+    uint64_t hour, minute;
+    bt_str before, after;
+
+    if (!str_split(text, ':', &before, &after) || !str_uint(before, 24, &hour) || after.len != 2 ||
+        !str_uint(after, 59, &minute) || (hour == 24 && minute != 0))
+        return false;
+    *minutes = hour * 60 + minute;
+    return true;
+}
+
+static bool hours_check(const struct bt_word *at, struct bt_error *err)
+{
+    bt_str from, to;
+    uint64_t begins, ends;
+
+    if (!str_split(at->text, '-', &from, &to) || !hour_read(from, &begins) || !hour_read(to, &ends))
+        return bt_complain(err, at, "'%s' are no hours; write them as 09:00-17:30", at->text.at);
+    if (begins >= ends)
+        return bt_complain(err, at,
+                           "hours %s end before they begin; for a time over midnight write two "
+                           "lines: %.*s-24:00 and 00:00-%.*s",
+                           at->text.at, BT_STR_ARGS(from), BT_STR_ARGS(to));
+    return true;
+}
+
+static bool days_check(const struct bt_word *at, struct bt_error *err)
+{
+    for (size_t i = 0; i < at->text.len; i++)
+        if (strchr("SMTWHFAD", at->text.at[i]) == NULL)
+            return bt_complain(err, at,
+                               "'%c' in '%s' is no day: S M T W H F A are Sunday to Saturday, D is "
+                               "Monday to Friday",
+                               at->text.at[i], at->text.at);
+    return true;
+}
+
+static void *time_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+{
+    bool good = true;
+
+    (void)arena;
+    for (size_t i = 0; i < args.n; i++)
+        good &= str_find_char(args.word[i].text, ':') >= 0 ? hours_check(&args.word[i], err)
+                                                           : days_check(&args.word[i], err);
+    return checked(good);
+}
+
+/* 200, 400-403, 500- */
+static bool status_check(const struct bt_word *at, struct bt_error *err)
+{
+    bt_str from, to;
+    uint64_t low, high = 999;
+    bool range = str_split(at->text, '-', &from, &to);
+
+    if (at->text.len == 3 && str_is(at->text.at[0], STR_DIGIT) && at->text.at[0] != '0' &&
+        str_eq_literal_nocase(str_skip(at->text, 1), "xx"))
+        return bt_complain(err, at, "'%s' is no status; write %c00-%c99", at->text.at,
+                           at->text.at[0], at->text.at[0]);
+    if (!str_uint(from, 999, &low) || (range && to.len > 0 && !str_uint(to, 999, &high)))
+        return bt_complain(err, at, "'%s' is no status or range of them (404, 500-599, 500-)",
+                           at->text.at);
+    if (range && high < low)
+        return bt_complain(err, at, "range %s ends before it begins", at->text.at);
+    return true;
+}
+
+static void *http_status_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+{
+    bool good = true;
+
+    (void)arena;
+    for (size_t i = 0; i < args.n; i++)
+        good &= status_check(&args.word[i], err);
+    return checked(good);
+}
+
+/* Hexadecimal pairs between colons: six of them (arp), eight as well (eui64). */
+static bool hardware_check(const struct bt_word *at, struct bt_error *err)
+{
+    bt_str rest = at->text, part;
+    uint64_t byte;
+    size_t n = 0;
+
+    while (str_cut(&rest, ':', &part)) {
+        if (part.len == 0 || part.len > 2 || !str_uint_base(part, 16, 255, &byte))
+            return bt_complain(err, at, "'%s' is no hardware address (00:11:22:aa:bb:cc)",
+                               at->text.at);
+        n++;
+    }
+    if (n != 6 && n != 8)
+        return bt_complain(err, at, "'%s' is no hardware address: it has %zu parts, not 6 or 8",
+                           at->text.at, n);
+    return true;
+}
+
+static void *hardware_all_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+{
+    bool good = true;
+
+    (void)arena;
+    for (size_t i = 0; i < args.n; i++)
+        good &= hardware_check(&args.word[i], err);
+    return checked(good);
+}
+
+/* 0.3, 1/3 and 3:5 (three times to five the other way). */
+static bool is_chance(bt_str text)
+{
+    bt_str before, after;
+    uint64_t a, b;
+
+    if (str_split(text, '/', &before, &after) || str_split(text, ':', &before, &after))
+        return str_uint(before, UINT32_MAX, &a) && str_uint(after, UINT32_MAX, &b) && a > 0 && b > 0;
+    return str_split(text, '.', &before, &after) &&
+           (before.len == 0 || str_eq_literal(before, "0")) && after.len > 0 &&
+           str_all(after, STR_DIGIT);
+}
+
+static void *random_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+{
+    bool good = true;
+
+    (void)arena;
+    for (size_t i = 0; i < args.n; i++)
+        if (!is_chance(args.word[i].text))
+            good = bt_complain(err, &args.word[i], "'%s' is no chance; write 0.3, 1/3 or 3:5",
+                               args.word[i].text.at);
+    return checked(good);
+}
+
+static void *max_user_ip_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+{
+    const struct bt_word *last = &args.word[args.n - 1];
+    uint64_t n;
+
+    (void)arena;
+    if (args.n > 2 || (args.n == 2 && !str_eq_literal(args.word[0].text, "-s")) ||
+        !str_uint(last->text, INT32_MAX, &n))
+        return checked(bt_complain(err, last, "max_user_ip takes a number, and -s before it"));
+    return &fine;
+}
+
+static void *annotate_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+{
+    bool good = true;
+
+    (void)arena;
+    for (size_t i = 0; i < args.n; i++) {
+        const struct bt_word *at = &args.word[i];
+        if (!str_starts(at->text, BT_STR("-m")) && str_find_char(at->text, '=') < 1)
+            good = bt_complain(err, at, "'%s' is no annotation; write KEY=VALUE or KEY+=VALUE",
+                               at->text.at);
+    }
+    return checked(good);
+}
+
+/* Words that begin with - are flags of ssl::server_name; the rest are names. */
+static void *server_name_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+{
+    static const char *const flag[] = {"--client-requested", "--server-provided", "--consensus",
+                                       NULL};
+    bool good = true;
+
+    (void)arena;
+    for (size_t i = 0; i < args.n; i++) {
+        const struct bt_word *at = &args.word[i];
+        bool known = at->quoted || !str_starts(at->text, BT_STR("--"));
+        for (size_t k = 0; flag[k] != NULL; k++)
+            known = known || bt_str_eq(at->text, str_from(flag[k]));
+        if (!known)
+            good = bt_complain(err, at,
+                               "'%s' is no flag: --client-requested, --server-provided or "
+                               "--consensus",
+                               at->text.at);
+    }
+    return checked(good);
+}
+
+/* ---- types that are known ---- */
+
+#define KNOWN(its_name, its_args, since, its_flags, check, text)                                   \
+    {                                                                                              \
+        .name = its_name, .args = its_args, .doc = text, .earliest = since, .flags = its_flags,    \
+        .compile = check, .status = BT_UNBUILT                                                     \
+    }
+
+static const struct bt_acl_type types[] = {
+    KNOWN("srcdomain", "word...", BT_AT_ACCEPT, BT_SLOW, NULL,
+          "The reverse name of the client is one of these; .NAME holds all below."),
+    KNOWN("srcdom_regex", "regex...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
+          "The reverse name of the client matches."),
+    KNOWN("dstdom_regex", "regex...", BT_AT_REQUEST, BT_FOLDS | BT_NO_DNS, NULL,
+          "The host of the URL matches; -n does not ask for an address's name."),
+    KNOWN("url_regex", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL, "The URL matches."),
+    KNOWN("urlpath_regex", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
+          "The URL's path and query match."),
+    KNOWN("urllogin", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
+          "The user info of the URL matches."),
+    KNOWN("proxy_auth", "word...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
+          "The user who has logged in is one of these; REQUIRED: anybody who has."),
+    KNOWN("proxy_auth_regex", "regex...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
+          "The name of the user who has logged in matches."),
+    KNOWN("max_user_ip", "word...", BT_AT_REQUEST, BT_SLOW, max_user_ip_check,
+          "The user has logged in from more than so many addresses."),
+    KNOWN("ext_user", "word...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
+          "The user that an external ACL named is one of these."),
+    KNOWN("ext_user_regex", "regex...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
+          "The name of the user that an external ACL named matches."),
+    KNOWN("ident", "word...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
+          "The user that the client's ident service names."),
+    KNOWN("ident_regex", "regex...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
+          "The name that the client's ident service gives matches."),
+    KNOWN("external", "word [word...]", BT_AT_REQUEST, BT_SLOW, NULL,
+          "A helper of external_acl_type says so."),
+    KNOWN("time", "word...", BT_AT_ACCEPT, 0, time_check,
+          "It is one of these days (SMTWHFA, D) and hours (09:00-17:30)."),
+    KNOWN("browser", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL, "The User-Agent header matches."),
+    KNOWN("referer_regex", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL, "The Referer header matches."),
+    KNOWN("req_header", "word regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
+          "A header of the request matches."),
+    KNOWN("rep_header", "word regex...", BT_AT_RESPONSE, BT_FOLDS, NULL,
+          "A header of the response matches."),
+    KNOWN("req_mime_type", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
+          "The request's Content-Type matches."),
+    KNOWN("rep_mime_type", "regex...", BT_AT_RESPONSE, BT_FOLDS, NULL,
+          "The response's Content-Type matches."),
+    KNOWN("http_status", "word...", BT_AT_RESPONSE, 0, http_status_check,
+          "The response's status is one of these, or within a range."),
+    KNOWN("maxconn", "int(0..)", BT_AT_ACCEPT, BT_FRESH, NULL,
+          "The client has more than so many connections open."),
+    KNOWN("arp", "word...", BT_AT_ACCEPT, 0, hardware_all_check,
+          "The client, on this network, has one of these hardware addresses."),
+    KNOWN("eui64", "word...", BT_AT_ACCEPT, 0, hardware_all_check,
+          "The client's address is made of one of these hardware addresses."),
+    KNOWN("random", "word", BT_AT_ACCEPT, BT_FRESH, random_check, "A die falls so."),
+    KNOWN("any-of", "word...", BT_AT_ACCEPT, BT_FRESH, NULL, "One of these ACLs matches."),
+    KNOWN("all-of", "word...", BT_AT_ACCEPT, BT_FRESH, NULL, "All of these ACLs match."),
+    KNOWN("note", "word [word...]", BT_AT_ACCEPT, BT_FRESH, NULL,
+          "The exchange has this annotation, with one of these values."),
+    KNOWN("annotate_transaction", "word...", BT_AT_ACCEPT, BT_FRESH, annotate_check,
+          "Always matches, and notes KEY=VALUE on the exchange."),
+    KNOWN("annotate_client", "word...", BT_AT_ACCEPT, BT_FRESH, annotate_check,
+          "Always matches, and notes KEY=VALUE on the client's connection."),
+    KNOWN("tag", "word...", BT_AT_REQUEST, BT_FRESH, NULL, "An external ACL has set this tag."),
+    KNOWN("hier_code", "word...", BT_AT_UPSTREAM, 0, NULL, "The way that the request went."),
+    KNOWN("peername", "word...", BT_AT_UPSTREAM, 0, NULL, "The parent that the request goes to."),
+    KNOWN("peername_regex", "regex...", BT_AT_UPSTREAM, BT_FOLDS, NULL,
+          "The name of the parent that the request goes to matches."),
+    KNOWN("ssl::server_name", "word...", BT_AT_HELLO, 0, server_name_check,
+          "The name that a TLS client asks for, or the host of CONNECT; .NAME holds all below."),
+    KNOWN("ssl::server_name_regex", "regex...", BT_AT_HELLO, BT_FOLDS, NULL,
+          "The name that a TLS client asks for, or the host of CONNECT, matches."),
+    KNOWN("at_step", "SslBump1|SslBump2|SslBump3|GeneratingCONNECT...", BT_AT_ACCEPT, BT_FRESH, NULL,
+          "How far looking into a TLS connection has come."),
+    KNOWN("ssl_error", "word...", BT_AT_ACCEPT, 0, NULL,
+          "The origin's certificate has one of these faults."),
+    KNOWN("user_cert", "word [word...]", BT_AT_ACCEPT, 0, NULL,
+          "An attribute of the client's certificate has one of these values."),
+    KNOWN("ca_cert", "word [word...]", BT_AT_ACCEPT, 0, NULL,
+          "An attribute of the issuer of the client's certificate has one of these values."),
+    KNOWN("server_cert_fingerprint", "word...", BT_AT_ACCEPT, 0, NULL,
+          "The origin's certificate has one of these SHA1 fingerprints."),
+    KNOWN("connections_encrypted", "", BT_AT_REQUEST, 0, NULL,
+          "Every connection that the message came over is encrypted."),
+    KNOWN("transaction_initiator", "word...", BT_AT_ACCEPT, 0, NULL, "Who began the exchange."),
+    KNOWN("has", "request|response|ALE...", BT_AT_ACCEPT, BT_FRESH, NULL,
+          "The exchange has come so far that it has a request or a response."),
+    KNOWN("squid_error", "word...", BT_AT_REQUEST, BT_FRESH, NULL,
+          "The exchange has failed with one of these errors."),
+    KNOWN("snmp_community", "word...", BT_AT_ACCEPT, 0, NULL, "The community of an SNMP query."),
+    KNOWN("adaptation_service", "word...", BT_AT_REQUEST, BT_FRESH, NULL,
+          "An adaptation service was used for the exchange."),
+    KNOWN("client_connection_mark clientside_mark", "word...", BT_AT_ACCEPT, 0, NULL,
+          "The mark that the kernel's filter has set on the client's connection."),
+    KNOWN("src_as", "int...", BT_AT_ACCEPT, 0, NULL, "The client's network, by its number."),
+    KNOWN("dst_as", "int...", BT_AT_REQUEST, BT_SLOW, NULL, "The origin's network, by its number."),
+};
+
+/* ---- the module ---- */
+
+struct bt_self acl_self;
+
+static const struct bt_directive directives[] = {
+    {.name = "acl",
+     .args = "word word [word...]",
+     .doc = "Names a condition: acl NAME TYPE [flags] VALUES; several values and several lines of "
+            "one name are alternatives.",
+     .set = acl_define,
+     .flags = BT_LISTFILE},
+};
+
+const struct bt_module acl_module = {
+    .abi_major = BT_ABI_MAJOR,
+    .abi_minor = BT_ABI_MINOR,
+    .size = sizeof(struct bt_module),
+    .name = "acl",
+    .doc = "Named conditions for rules.",
+    .self = &acl_self,
+    .conf_size = sizeof(struct acls),
+    .directives = BT_ROWS(directives),
+    .acl_types = BT_ROWS(types),
+    .setup = acls_compile,
+};
