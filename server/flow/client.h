@@ -27,8 +27,10 @@ struct client_ops {
     bool (*interim)(struct bt_txn *, const struct head *);
     bool (*body)(struct bt_txn *, const bt_str *slice, int n, bool last);
     size_t (*pending)(struct bt_txn *);
-    /* The next slice of the request's body. MORE: nothing now, the exchange is run again. */
-    enum body_result (*read_body)(struct bt_txn *, bt_str *data);
+    /* The next pieces of the request's body, at most `max`. DATA: *n > 0, ask again; END: *n pieces,
+     * and that was all; MORE: nothing now, the exchange is run again; BAD: malformed, or (txn->ended
+     * says so) the client is gone. */
+    enum body_result (*read_body)(struct bt_txn *, bt_str *slice, int max, int *n);
     /* Say with a broken connection that the answer is not whole. */
     void (*cut)(struct bt_txn *);
 };

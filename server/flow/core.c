@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "bt.h"
-#include "flow/fields.h"
 #include "flow/ports.h"
 
 static bool nameservers_set(void *conf_, const struct bt_line *line, struct bt_error *err)
@@ -28,14 +27,14 @@ static bool nameservers_set(void *conf_, const struct bt_line *line, struct bt_e
 }
 
 #define CONF struct core_conf
-#define DURATION(field, name, its_unit, otherwise, text)                                           \
+#define DURATION(field, its_name, its_unit, otherwise, text)                                           \
     {                                                                                              \
-        .name = name, .args = "duration", .unit = its_unit, .preset = otherwise, .doc = text,      \
+        .name = its_name, .args = "duration", .unit = its_unit, .preset = otherwise, .doc = text,      \
         .offset = offsetof(CONF, field)                                                            \
     }
-#define SIZE(field, name, its_unit, otherwise, text)                                               \
+#define SIZE(field, its_name, its_unit, otherwise, text)                                               \
     {                                                                                              \
-        .name = name, .args = "size", .unit = its_unit, .preset = otherwise, .doc = text,          \
+        .name = its_name, .args = "size", .unit = its_unit, .preset = otherwise, .doc = text,          \
         .offset = offsetof(CONF, field)                                                            \
     }
 #define ALIAS(its_name, meant)                                                                     \

@@ -8,15 +8,6 @@
 
 #include "flow/flow.h"
 
-/* forwarded_for, in the order of its words in core.c */
-enum forwarded_for {
-    FORWARDED_ON,
-    FORWARDED_OFF,
-    FORWARDED_TRANSPARENT,
-    FORWARDED_DELETE,
-    FORWARDED_TRUNCATE
-};
-
 struct core_conf {
     /* ports */
     struct flow_port *ports;
@@ -28,7 +19,7 @@ struct core_conf {
     struct bt_rules *http_access;
     /* headers */
     bool via;
-    int64_t forwarded_for;
+    int64_t forwarded_for; /* enum forwarded_for of http/hop.h, in the order of its words in core.c */
     bt_size request_header_max, reply_header_max;
     /* names */
     struct bt_args nameservers;

@@ -32,6 +32,7 @@
 #include "net/idle.h"
 #include "net/loop.h"
 #include "net/resolve.h"
+#include "http/write.h"
 #include "plug/acl.h"
 #include "plug/slots.h"
 
@@ -103,6 +104,7 @@ struct bt_txn {
     bool upload_over;          /* all of it was sent, or there is none */
     bool upload_begun;         /* some of the body was taken from the client: no second try */
     bool keep_client;          /* the connection may carry another request after this one */
+    bool chunked_out;          /* the answer's body goes out in chunks */
 
     /* Deciding. */
     unsigned hook;             /* the next hook of the phase under way */
@@ -112,25 +114,29 @@ struct bt_txn {
     struct acl_memo *acls;     /* what ACLs have answered so far; NULL: none was asked */
     const struct bt_line *rule; /* the line that decided about access; NULL: the default did */
     struct slots slots;        /* memory of modules */
-    struct deferred resume;
+    struct deferred resume;    /* bt_resume() was called */
 
     /* The way up. */
-    struct resolve resolve;
-    bool resolving, resolved;
+    struct resolve *resolve;   /* NULL: the host is an address, or nobody asked yet */
+    struct resolve *reverse;   /* likewise, for bt_reverse() */
+    bool resolving, reversing;
     const struct sockaddr *const *addrs; /* the addresses that may be dialled; nothing else is */
     size_t n_addrs;
-    struct dial dial;
+    const struct sockaddr *lone_addr;
+    struct dial *dial;         /* NULL: nothing was dialled */
     bool dialling;
     struct origin *origin;     /* the connection under way; NULL: none */
     bool reused;               /* it came from the pool: it may have gone stale */
     unsigned tries;
     struct input from_origin;
     struct timeout timeout;    /* of the origin's side */
+    struct timeout lifetime;   /* client_lifetime */
 
     /* The response. `rep` is the origin's head, or our own answer's. */
     struct head rep;
     struct body download;      /* its body */
     bool head_sent;            /* the client has (or is about to get) a final head */
+    uint32_t scanned;          /* of the origin's head, see head_end() */
     unsigned interim;          /* 1xx heads passed on */
     bool keep_origin;          /* the connection may go back to the pool */
     struct relay *relay;       /* STEP_tunnel */
@@ -193,12 +199,20 @@ void origin_attach(struct bt_txn *, struct origin *);
 void origin_release(struct bt_txn *);
 /* Addresses of the request's host; YES when txn->addrs stands. Used by ACLs and by the dialling. */
 enum bt_match origin_addrs(struct bt_txn *);
+/* Make the timeout classes of the origin's side. */
+void upstream_start(void);
+extern struct timeout_class origin_reading; /* read_timeout */
+extern struct timeout_class txn_living;     /* client_lifetime */
+void tunnel_start(void);
 
 /* ---- input.c ---- */
 
 /* One read: into `shared` (of SHARED_BYTES) when nothing is unread, else behind what is unread.
  * Bytes, or BT_IO_AGAIN, BT_IO_EOF, BT_IO_ERROR. Not more than `limit` bytes are held. */
 ssize_t input_read(struct input *, struct stream *, char *shared, size_t limit);
+/* Up to `max` pieces of a body out of what is there. DATA: *n > 0 and perhaps more; END: *n pieces, and
+ * that was all; MORE and BAD: none. */
+enum body_result input_slices(struct input *, struct body *, bt_str *slice, int max, int *n);
 void input_settle(struct input *, const char *shared);
 void input_free(struct input *);
 static inline size_t input_len(const struct input *in)
@@ -208,5 +222,20 @@ static inline size_t input_len(const struct input *in)
 enum { SHARED_BYTES = 64 * 1024 };
 extern char shared_client[SHARED_BYTES]; /* read from clients */
 extern char shared_origin[SHARED_BYTES]; /* read from origins */
+
+/* ---- frame.c ---- */
+
+enum { SLICES_MAX = 16 };
+/* Write a head (may be empty) and pieces of a body in one go, as chunks when `chunked`; with `last` the
+ * end of the chunks too. Adds what was written to *bytes. false: the connection is lost. */
+struct framed {
+    bt_str head;
+    const bt_str *slice;
+    int n; /* at most SLICES_MAX */
+    bool chunked, last;
+};
+BT_MUST bool frame_write(struct stream *, const struct framed *, int64_t *bytes);
+/* Memory to build a head in: the worker's buffer, or the exchange's when that is too small. */
+struct writer frame_writer(struct bt_txn *, const struct head *received);
 
 #endif

@@ -1,0 +1,55 @@
+/* admit.c - step: is the request sane, may it pass?
+ *
+ * Hooks of phase REQUEST are asked first, since a module may settle what the rules would else
+ * decide; then http_access. The order of a refusal is that of Squid: what can be told from the head
+ * alone comes before access.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bt_log.h"
+#include "flow/core.h"
+#include "flow/session.h"
+#include "flow/txn.h"
+#include "http/hop.h"
+#include "stat/counts.h"
+
+static enum go admit_denied(struct bt_txn *txn, const struct bt_ruling *ruling)
+{
+    count(requests_denied);
+    txn->tag = "TCP_DENIED";
+    if (ruling->match == BT_BROKEN)
+        bt_log_limited(txn, BT_WARN, 60, "http_access could not be evaluated, so it denies");
+    return txn_refuse(txn, 403, "ERR_ACCESS_DENIED", "the access rules of this proxy forbid it");
+}
+
+/* What has been here before would come back for ever. */
+static bool admit_loop(struct bt_txn *txn)
+{
+    return core->via && head_has(&txn->req, HEADER_VIA)
+           && hop_loops(&txn->req, core->unique_hostname);
+}
+
+enum go step_admit(struct bt_txn *txn)
+{
+    bool done;
+    enum go go = txn_phase(txn, BT_AT_REQUEST, &done);
+    struct bt_ruling ruling;
+
+    if (!done)
+        return go;
+    if (!txn->settled) {
+        ruling = bt_rules_run(core->http_access, txn);
+        if (ruling.match == BT_WAIT)
+            return GO_WAIT;
+        txn->rule = ruling.line;
+        if (ruling.match != BT_YES || ruling.action != BT_ALLOW)
+            return admit_denied(txn, &ruling);
+    }
+    if (admit_loop(txn)) {
+        bt_log_limited(txn, BT_WARN, 60, "forwarding loop: the request has been here before");
+        txn->tag = "TCP_DENIED";
+        return txn_refuse(txn, 508, "ERR_ACCESS_DENIED", "the request has passed here before");
+    }
+    txn->hooks_done = false;
+    txn->step = STEP_answer;
+    return GO_ON;
+}

@@ -1,0 +1,123 @@
+/* client_h1.c - the client interface over HTTP/1.1 (and 1.0).
+ *
+ * One exchange a connection at a time, so what head() built may lie in the worker's buffer until
+ * body() sends both in one write: no other exchange can come in between.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <sys/socket.h>
+
+#include "flow/client.h"
+#include "flow/core.h"
+#include "flow/session.h"
+#include "flow/txn.h"
+#include "http/hop.h"
+
+/* The head that was built and not sent yet; of the exchange whose step is running. */
+static bt_str unsent;
+
+static void h1_framing(struct bt_txn *txn, struct writer *w, int64_t length)
+{
+    int status = txn->rep.status;
+
+    if (length >= 0) {
+        writer_framing(w, length > 0 ? BODY_LENGTH : BODY_NONE, length);
+    } else if (length == LENGTH_UNKNOWN && status != 204 && status >= 200) {
+        if (txn->req.minor >= 1) {
+            txn->chunked_out = true;
+            writer_framing(w, BODY_CHUNKED, -1);
+        } else {
+            txn->keep_client = false; /* HTTP/1.0 knows the end by the connection's */
+        }
+    }
+}
+
+static void h1_head(struct bt_txn *txn, int64_t length)
+{
+    struct writer w = frame_writer(txn, &txn->rep);
+    char *from = w.at;
+
+    writer_status_line(&w, txn->rep.status, txn->rep.reason);
+    if (core->via)
+        hop_via(&w, &txn->rep, core->via_text);
+    writer_fields(&w, &txn->rep);
+    writer_str(&w, txn->answer_fields);
+    h1_framing(txn, &w, length);
+    if (!core->client_persistent || session_draining())
+        txn->keep_client = false;
+    if (!txn->keep_client)
+        writer_field(&w, BT_STR("Connection"), BT_STR("close"));
+    else if (txn->req.minor == 0)
+        writer_field(&w, BT_STR("Connection"), BT_STR("keep-alive"));
+    writer_end(&w);
+    unsent = (bt_str){from, w.over ? 0 : (size_t)(w.at - from)};
+    txn->bytes.reply_head = (int64_t)unsent.len;
+}
+
+static bool h1_interim(struct bt_txn *txn, const struct head *head)
+{
+    struct writer w = frame_writer(txn, head);
+    char *from = w.at;
+
+    if (txn->req.minor == 0)
+        return true; /* RFC 9110 15.2: never to HTTP/1.0 */
+    writer_status_line(&w, head->status, head->reason);
+    writer_fields(&w, head);
+    writer_end(&w);
+    struct framed f = {.head = {from, (size_t)(w.at - from)}};
+    return frame_write(&txn->session->stream, &f, &txn->bytes.reply);
+}
+
+static bool h1_body(struct bt_txn *txn, const bt_str *slice, int n, bool last)
+{
+    struct framed f = {
+        .head = unsent, .slice = slice, .n = n, .chunked = txn->chunked_out, .last = last};
+
+    unsent = BT_STR_NONE;
+    return frame_write(&txn->session->stream, &f, &txn->bytes.reply);
+}
+
+static size_t h1_pending(struct bt_txn *txn)
+{
+    return stream_pending(&txn->session->stream);
+}
+
+static enum body_result h1_read_body(struct bt_txn *txn, bt_str *slice, int max, int *n)
+{
+    struct session *session = txn->session;
+
+    for (;;) {
+        const char *was = session->in.at;
+        enum body_result result = input_slices(&session->in, &txn->upload, slice, max, n);
+        txn->bytes.request += session->in.at - was;
+        if (result != BODY_MORE)
+            return result;
+        ssize_t got = input_read(&session->in, &session->stream, shared_client, SHARED_BYTES);
+        if (got > 0)
+            continue;
+        if (got == BT_IO_AGAIN) {
+            session_watch(session);
+            return BODY_MORE;
+        }
+        txn->ended = END_CLIENT_GONE;
+        return BODY_BAD;
+    }
+}
+
+static void h1_cut(struct bt_txn *txn)
+{
+    /* A body that ends with the connection would look whole: a reset says that it is not. */
+    struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+
+    txn->keep_client = false;
+    (void)setsockopt(txn->session->stream.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+const struct client_ops client_h1 = {
+    .name = "HTTP/1.1",
+    .head = h1_head,
+    .interim = h1_interim,
+    .body = h1_body,
+    .pending = h1_pending,
+    .read_body = h1_read_body,
+    .cut = h1_cut,
+};

@@ -1,0 +1,139 @@
+/* deliver.c - step: the response's head and body to the client, as they come.
+ *
+ * Nothing is read from the origin that the client would not take: pending() is the back-pressure.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/clock.h"
+#include "flow/core.h"
+#include "flow/session.h"
+#include "flow/txn.h"
+#include "stat/counts.h"
+
+static enum go deliver_over(struct bt_txn *txn)
+{
+    if (input_len(&txn->from_origin) > 0) {
+        count(origin_surplus);
+        txn->keep_origin = false;
+    }
+    if (!txn->upload_over)
+        txn->keep_client = txn->keep_origin = false;
+    txn->step = STEP_finish;
+    return GO_ON;
+}
+
+static enum go deliver_gone(struct bt_txn *txn)
+{
+    txn->ended = END_CLIENT_GONE;
+    txn->keep_origin = false;
+    txn->step = STEP_finish;
+    return GO_ON;
+}
+
+/* The origin ended before its body did. */
+static enum go deliver_cut(struct bt_txn *txn)
+{
+    count(origin_aborted);
+    txn->ended = END_ORIGIN_CUT;
+    txn->keep_origin = false;
+    txn->client->cut(txn);
+    txn->step = STEP_finish;
+    return GO_ON;
+}
+
+/* What the client is told about the length. */
+static int64_t deliver_length(const struct bt_txn *txn)
+{
+    switch (txn->download.kind) {
+    case BODY_LENGTH:
+        return (int64_t)txn->download.left;
+    case BODY_CHUNKED:
+    case BODY_CLOSE:
+        return LENGTH_UNKNOWN;
+    case BODY_NONE:
+        break;
+    }
+    /* No body follows: HEAD and 304 may still say how long it would be. */
+    return txn->rep.content_length >= 0 && txn->rep.status != 204 ? txn->rep.content_length
+                                                                  : LENGTH_UNSAID;
+}
+
+static void deliver_begin(struct bt_txn *txn)
+{
+    txn->head_sent = true;
+    txn->client->head(txn, deliver_length(txn));
+}
+
+/* Read more of the body; GO_ON: there is more, or txn->step was changed. */
+static enum go deliver_read(struct bt_txn *txn)
+{
+    ssize_t n = input_read(&txn->from_origin, &txn->origin->stream, shared_origin, SHARED_BYTES);
+
+    if (n > 0) {
+        txn->bytes.upstream_in += n;
+        return GO_ON;
+    }
+    if (n == BT_IO_AGAIN) {
+        if (!txn->upload_over && !upload_move(txn, BT_STR_NONE))
+            return GO_ON;
+        timeout_set(&origin_reading, &txn->timeout);
+        return GO_WAIT;
+    }
+    if (n == BT_IO_EOF && body_eof(&txn->download)) {
+        txn->keep_origin = false;
+        return txn->client->body(txn, NULL, 0, true) ? deliver_over(txn) : deliver_gone(txn);
+    }
+    return deliver_cut(txn);
+}
+
+/* All was said; wait until the client has it, so that the log tells the truth. */
+static enum go deliver_drained(struct bt_txn *txn)
+{
+    if (txn->client->pending(txn) == 0)
+        return deliver_over(txn);
+    timeout_clear(&txn->timeout);
+    timeout_set(&session_writing, &txn->session->timeout);
+    return GO_WAIT;
+}
+
+enum go step_deliver(struct bt_txn *txn)
+{
+    bt_str slice[SLICES_MAX];
+    bool done, fresh = !txn->head_sent;
+    enum go go;
+
+    if (fresh) {
+        go = txn_phase(txn, BT_AT_RESPONSE, &done);
+        if (!done)
+            return go;
+        deliver_begin(txn);
+    }
+    for (;;) {
+        int n;
+        if (!fresh && txn->client->pending(txn) > 0) {
+            timeout_clear(&txn->timeout);
+            timeout_set(&session_writing, &txn->session->timeout);
+            return GO_WAIT;
+        }
+        timeout_clear(&txn->session->timeout);
+        if (!fresh && txn->download.done)
+            return deliver_drained(txn);
+        enum body_result result = input_slices(&txn->from_origin, &txn->download, slice,
+                                               SLICES_MAX, &n);
+        for (int i = 0; i < n; i++)
+            txn->bytes.body_in += (int64_t)slice[i].len;
+        if (result == BODY_BAD)
+            return deliver_cut(txn);
+        if (fresh || n > 0 || result == BODY_END) {
+            if (!txn->client->body(txn, slice, n, result == BODY_END))
+                return deliver_gone(txn);
+            fresh = false;
+        }
+        if (result == BODY_END)
+            return deliver_drained(txn);
+        if (result == BODY_MORE) {
+            go = deliver_read(txn);
+            if (go != GO_ON || txn->step != STEP_deliver)
+                return go;
+        }
+    }
+}

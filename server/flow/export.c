@@ -1,0 +1,160 @@
+/* export.c - bt_txn.h, each function a few lines over struct bt_txn.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bt.h"
+#include "flow/core.h"
+#include "flow/session.h"
+#include "flow/txn.h"
+#include "plug/field.h"
+
+void *bt_txn_memory(struct bt_txn *txn, const struct bt_self *self)
+{
+    return slots_get(&txn->slots, SLOTS_TXN, self->number, txn->arena);
+}
+
+void *bt_conn_memory(struct bt_txn *txn, const struct bt_self *self)
+{
+    enum { CONN_CHUNK = 1024 };
+    struct session *session = txn->session;
+
+    if (session->arena == NULL)
+        session->arena = arena_new(CONN_CHUNK);
+    return slots_get(&session->slots, SLOTS_CONN, self->number, session->arena);
+}
+
+struct bt_arena *bt_txn_arena(struct bt_txn *txn)
+{
+    return txn->arena;
+}
+
+const struct sockaddr *bt_client_addr(struct bt_txn *txn)
+{
+    return &txn->session->peer.any;
+}
+
+const struct sockaddr *bt_local_addr(struct bt_txn *txn)
+{
+    return session_local(txn->session);
+}
+
+bt_str bt_port_name(struct bt_txn *txn)
+{
+    return core->ports[txn->session->port].name;
+}
+
+bt_str bt_method(struct bt_txn *txn)
+{
+    return txn->req.method;
+}
+
+bt_str bt_scheme(struct bt_txn *txn)
+{
+    return txn->url.scheme;
+}
+
+bt_str bt_host(struct bt_txn *txn)
+{
+    return txn->url.host;
+}
+
+unsigned bt_port(struct bt_txn *txn)
+{
+    return txn->url.port;
+}
+
+bt_str bt_path(struct bt_txn *txn)
+{
+    return txn->url.path;
+}
+
+bt_str bt_url(struct bt_txn *txn)
+{
+    return txn->url.text;
+}
+
+const struct sockaddr *bt_host_addr(struct bt_txn *txn)
+{
+    return txn->url.host_is_addr ? &txn->url.addr.any : NULL;
+}
+
+bt_str bt_req_header(struct bt_txn *txn, bt_str name, size_t n)
+{
+    return head_find(&txn->req, name, n);
+}
+
+enum bt_match bt_destination(struct bt_txn *txn, const struct sockaddr *const **addrs, size_t *n)
+{
+    enum bt_match match = origin_addrs(txn);
+
+    *addrs = match == BT_YES ? txn->addrs : NULL;
+    *n = match == BT_YES ? txn->n_addrs : 0;
+    return match;
+}
+
+static void reverse_found(struct resolve *r)
+{
+    struct bt_txn *txn = r->owner;
+
+    txn->reversing = false;
+    txn_run(txn);
+}
+
+enum bt_match bt_reverse(struct bt_txn *txn, bt_str *name)
+{
+    if (!txn->url.host_is_addr)
+        return BT_NO;
+    if (txn->reversing)
+        return BT_WAIT;
+    if (txn->reverse == NULL) {
+        txn->reverse = bt_alloc(txn->arena, sizeof *txn->reverse);
+        txn->reverse->owner = txn;
+        if (resolve_reverse_start(txn->reverse, &txn->url.addr.any, reverse_found)
+            == RESOLVE_WAIT) {
+            txn->reversing = true;
+            session_watch(txn->session);
+            return BT_WAIT;
+        }
+    }
+    *name = txn->reverse->name;
+    return name->len > 0 ? BT_YES : BT_NO;
+}
+
+int bt_status(struct bt_txn *txn)
+{
+    return txn->rep.status;
+}
+
+bt_str bt_rep_header(struct bt_txn *txn, bt_str name, size_t n)
+{
+    return head_find(&txn->rep, name, n);
+}
+
+void bt_deny(struct bt_txn *txn, int status, const char *page)
+{
+    txn->deny_status = status;
+    txn->deny_page = page;
+}
+
+void bt_answer(struct bt_txn *txn, int status, bt_str fields, bt_str body)
+{
+    txn->deny_status = status;
+    txn->deny_page = NULL;
+    txn->answer_fields = bt_str_copy(txn->arena, fields);
+    txn->answer_body = bt_str_copy(txn->arena, body);
+}
+
+static void resume_now(struct deferred *deferred)
+{
+    txn_run(LIST_OF(deferred, struct bt_txn, resume));
+}
+
+void bt_resume(struct bt_txn *txn)
+{
+    /* Not at once: the caller may be a hook that is on the stack. */
+    loop_defer(&txn->resume, resume_now);
+}
+
+struct acl_memo **acl_memo_place(struct bt_txn *txn)
+{
+    return &txn->acls;
+}

@@ -1,0 +1,50 @@
+/* finish.c - step: the exchange is over; count it, log it, tell who wants to know.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/clock.h"
+#include "flow/logs.h"
+#include "flow/session.h"
+#include "flow/txn.h"
+#include "plug/phase.h"
+#include "stat/counts.h"
+
+static void count_status(int status)
+{
+    switch (status / 100) {
+    case 2:
+        count(responses_2xx);
+        break;
+    case 3:
+        count(responses_3xx);
+        break;
+    case 4:
+        count(responses_4xx);
+        break;
+    case 5:
+        count(responses_5xx);
+        break;
+    default:
+        break;
+    }
+}
+
+enum go step_finish(struct bt_txn *txn)
+{
+    txn->time.end = clock_us();
+    if (txn->ended == END_CLIENT_GONE)
+        count(requests_aborted);
+    if (txn->ended != END_WHOLE)
+        txn->keep_client = false;
+    if (txn->time.head != 0 || txn->rep.status != 0) {
+        if (txn->head_sent)
+            count_status(txn->rep.status);
+        count_observe(request_time, txn->time.end - txn->time.start);
+        count_by(client_bytes_in, txn->bytes.request);
+        count_by(client_bytes_out, txn->bytes.reply);
+        count_by(origin_bytes_in, txn->bytes.upstream_in);
+        count_by(origin_bytes_out, txn->bytes.upstream_out);
+        (void)phase_run(BT_AT_FINISH, txn, &txn->hook);
+        logs_write(txn);
+    }
+    return GO_OVER;
+}

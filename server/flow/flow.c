@@ -1,0 +1,90 @@
+/* flow.c - the exchanges as the processes see them: start, listen, drain, cut.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "flow/core.h"
+#include "flow/logs.h"
+#include "flow/session.h"
+#include "flow/txn.h"
+#include "net/idle.h"
+#include "net/listener.h"
+#include "net/resolve.h"
+
+static struct listener *listeners;
+
+static void accepted(struct listener *l, int fd, const struct sockaddr *peer, socklen_t len)
+{
+    session_open((uint16_t)(l - listeners), fd, peer, len);
+}
+
+static bool flow_start_resolver(void)
+{
+    bt_str *servers = calloc(core->nameservers.n + 1, sizeof *servers);
+
+    CHECK(servers != NULL);
+    for (size_t i = 0; i < core->nameservers.n; i++)
+        servers[i] = core->nameservers.word[i].text;
+    struct resolve_opts opts = {
+        .servers = servers,
+        .n_servers = core->nameservers.n,
+        .hosts_file = core->hosts_file,
+        .append_domain = core->append_domain,
+        .timeout = core->dns_timeout,
+        .retransmit = core->dns_retransmit,
+        .positive_ttl = core->dns_positive,
+        .negative_ttl = core->dns_negative,
+    };
+    bool started = resolve_init(&opts);
+    free(servers);
+    return started;
+}
+
+bool flow_start(void)
+{
+    session_start();
+    upstream_start();
+    tunnel_start();
+    idle_init(core->server_idle_timeout, 0, 0);
+    listeners = calloc(core->n_ports, sizeof *listeners);
+    CHECK(listeners != NULL);
+    for (size_t i = 0; i < core->n_ports; i++)
+        listeners[i].fd = -1;
+    return flow_start_resolver();
+}
+
+void flow_listen(size_t port, int fd)
+{
+    listener_start(&listeners[port], fd, accepted);
+}
+
+void flow_drain(void (*over)(void))
+{
+    for (size_t i = 0; i < core->n_ports; i++)
+        listener_stop(&listeners[i]);
+    idle_close_all();
+    session_drain(over);
+}
+
+void flow_cut(void)
+{
+    session_cut();
+}
+
+void flow_flush_logs(bool reopen)
+{
+    logs_flush();
+    if (reopen)
+        logs_reopen();
+}
+
+void flow_rotate_logs(void)
+{
+    logs_rotate();
+}
+
+void flow_close_idle(void)
+{
+    idle_close_all();
+}

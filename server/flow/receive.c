@@ -1,0 +1,136 @@
+/* receive.c - step: wait for the whole head of the response; interim ones pass; try again or go on.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "base/clock.h"
+#include "bt_log.h"
+#include "flow/core.h"
+#include "flow/session.h"
+#include "flow/txn.h"
+#include "http/hop.h"
+#include "http/parse.h"
+#include "stat/counts.h"
+
+enum { FIELDS_MAX = 256, INTERIM_MAX = 16 };
+
+static enum go receive_bad(struct bt_txn *txn, const char *page, const char *detail)
+{
+    count(origin_bad);
+    txn->keep_origin = false;
+    return txn_refuse(txn, 502, page, detail);
+}
+
+/* A kept connection that its origin closed while the request was on its way is nobody's fault. */
+static enum go receive_nothing(struct bt_txn *txn, bool error)
+{
+    bool again = txn->reused && txn_retriable(txn) && input_len(&txn->from_origin) == 0
+                 && (int64_t)txn->tries < core->forward_max_tries;
+
+    txn->keep_origin = false;
+    if (again) {
+        count(origin_retries);
+        origin_release(txn);
+        txn->step = STEP_upstream;
+        txn->hooks_done = true;
+        return GO_ON;
+    }
+    if (input_len(&txn->from_origin) > 0)
+        return receive_bad(txn, "ERR_INVALID_RESP", "the connection ended within the head");
+    if (error)
+        return txn_refuse(txn, 502, "ERR_READ_ERROR", "the connection broke before the answer");
+    return txn_refuse(txn, 502, "ERR_ZERO_SIZE_OBJECT", "the connection ended without an answer");
+}
+
+/* Take the head of `len` bytes out of the input. */
+static enum head_fault receive_parse(struct bt_txn *txn, size_t len)
+{
+    static struct head_field fields[FIELDS_MAX];
+    char *bytes = bt_alloc_raw(txn->arena, len);
+    enum head_fault fault;
+
+    memcpy(bytes, txn->from_origin.at, len);
+    txn->from_origin.at += len;
+    txn->scanned = 0;
+    fault = parse_response(&txn->rep, bytes, len, fields, FIELDS_MAX);
+    if (fault == FAULT_NONE) {
+        size_t size = txn->rep.n * sizeof *fields;
+        txn->rep.field = memcpy(bt_alloc_raw(txn->arena, size + 1), fields, size);
+    }
+    return fault;
+}
+
+static enum go receive_interim(struct bt_txn *txn)
+{
+    if (txn->rep.status == 101)
+        return receive_bad(txn, "ERR_INVALID_RESP", "101 Switching Protocols was not asked for");
+    if (++txn->interim > INTERIM_MAX)
+        return receive_bad(txn, "ERR_INVALID_RESP", "too many interim responses");
+    hop_mark(&txn->rep);
+    if (!txn->client->interim(txn, &txn->rep)) {
+        txn->ended = END_CLIENT_GONE;
+        txn->step = STEP_finish;
+        return GO_ON;
+    }
+    txn->rep = (struct head){.content_length = -1};
+    return GO_ON; /* the same step once more */
+}
+
+/* Deliver takes it from here. */
+static enum go receive_final(struct bt_txn *txn)
+{
+    txn->time.reply = clock_us();
+    txn->keep_origin = txn->rep.keep_alive;
+    body_init_response(&txn->download, &txn->rep, txn->req.method_id);
+    hop_mark(&txn->rep);
+    txn->step = STEP_deliver;
+    return GO_ON;
+}
+
+static enum go receive_head(struct bt_txn *txn, size_t len)
+{
+    enum head_fault fault = receive_parse(txn, len);
+
+    if (fault != FAULT_NONE) {
+        bt_log_limited(txn, BT_INFO, 10, "bad response: %s", head_fault_text(fault));
+        txn->rep = (struct head){.content_length = -1};
+        return receive_bad(txn, "ERR_INVALID_RESP", head_fault_text(fault));
+    }
+    if (txn->rep.status < 200)
+        return receive_interim(txn);
+    return receive_final(txn);
+}
+
+static size_t receive_limit(void)
+{
+    return core->reply_header_max.bytes > 0 ? (size_t)core->reply_header_max.bytes : SIZE_MAX / 2;
+}
+
+enum go step_receive(struct bt_txn *txn)
+{
+    struct input *in = &txn->from_origin;
+
+    for (;;) {
+        size_t len = input_len(in), scanned = txn->scanned;
+        if (len > 0) {
+            size_t head = head_end(in->at, len, &scanned);
+            txn->scanned = (uint32_t)scanned;
+            if (head > receive_limit() || (head == 0 && len >= receive_limit()))
+                return receive_bad(txn, "ERR_TOO_BIG", "the head of the answer is too large");
+            if (head > 0)
+                return receive_head(txn, head);
+            if (head_peek_response(in->at, len) != FAULT_NONE)
+                return receive_bad(txn, "ERR_INVALID_RESP", "the answer does not begin as HTTP");
+        }
+        ssize_t n = input_read(in, &txn->origin->stream, shared_origin, receive_limit() + 1);
+        if (n > 0) {
+            txn->bytes.upstream_in += n;
+            continue;
+        }
+        if (n != BT_IO_AGAIN)
+            return receive_nothing(txn, n == BT_IO_ERROR);
+        if (!txn->upload_over && !upload_move(txn, BT_STR_NONE))
+            return GO_ON;
+        return GO_WAIT;
+    }
+}

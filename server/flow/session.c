@@ -1,0 +1,485 @@
+/* session.c - one client connection: accepted, asked, answered, kept, closed; step: read.
+ *
+ * A new connection is read at once, before it is watched: most send their request with the last
+ * packet of the handshake, so that one which asks once and closes never meets epoll at all. While
+ * an exchange waits for its origin, a client that is not watched yet is after a tenth of a second.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/addr.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "bt_log.h"
+#include "flow/core.h"
+#include "http/parse.h"
+#include "plug/phase.h"
+#include "stat/counts.h"
+
+enum { FIELDS_MAX = 200, NOTICE_MS = 100, SPARE_MAX = 64 };
+
+struct timeout_class session_writing;
+static struct timeout_class session_starting, session_heading, session_idling, session_noticing;
+
+static struct list sessions;
+static size_t n_sessions;
+static void (*drained)(void);
+
+/* Closed sessions kept for the next accept: no malloc for each connection. */
+static struct session *spare[SPARE_MAX];
+static unsigned n_spare;
+
+/* ---- ends ---- */
+
+static void session_free(struct session *s)
+{
+    if (s->arena != NULL)
+        arena_free(s->arena);
+    input_free(&s->in);
+    if (n_spare < SPARE_MAX)
+        spare[n_spare++] = s;
+    else
+        free(s);
+    count_by(connections_open, -1);
+    if (--n_sessions == 0 && drained != NULL)
+        drained();
+}
+
+void session_close(struct session *s)
+{
+    if (s->dead)
+        return;
+    s->dead = true;
+    timeout_clear(&s->timeout);
+    list_remove(&s->all);
+    stream_close(&s->stream);
+    if (!s->running)
+        session_free(s);
+}
+
+/* The answer was given while the client may still be sending. */
+static void session_close_gently(struct session *s)
+{
+    if (s->stream.eof || s->stream.failed) {
+        session_close(s);
+        return;
+    }
+    timeout_clear(&s->timeout);
+    stream_close_lingering(&s->stream);
+    session_close(s);
+}
+
+/* ---- reading a head ---- */
+
+static size_t head_limit(void)
+{
+    int64_t bytes = core->request_header_max.bytes;
+
+    return bytes > 0 ? (size_t)bytes : SIZE_MAX / 2;
+}
+
+static void count_fault(enum head_fault fault)
+{
+    count(requests_bad);
+    switch (fault) {
+    case FAULT_VERSION:
+    case FAULT_NO_VERSION:
+        count(parse_bad_version);
+        break;
+    case FAULT_LINE:
+    case FAULT_METHOD:
+    case FAULT_TLS:
+    case FAULT_BINARY:
+        count(parse_bad_line);
+        break;
+    case FAULT_LINE_END:
+    case FAULT_NUL:
+        count(parse_line_ends);
+        break;
+    case FAULT_MANY:
+    case FAULT_LARGE:
+        count(parse_too_large);
+        break;
+    case FAULT_HOST_MISSING:
+    case FAULT_HOST_TWICE:
+    case FAULT_HOST_BAD:
+        count(parse_bad_host);
+        break;
+    case FAULT_LENGTH:
+    case FAULT_LENGTHS:
+        count(parse_bad_length);
+        break;
+    case FAULT_BOTH:
+    case FAULT_CODING:
+    case FAULT_CODING_UNKNOWN:
+    case FAULT_CODING_OLD:
+        count(parse_bad_coding);
+        break;
+    case FAULT_TARGET_LONG:
+        count(parse_long_target);
+        break;
+    case FAULT_CHUNK:
+        count(parse_bad_chunk);
+        break;
+    case FAULT_TARGET:
+    case FAULT_TARGET_FORM:
+    case FAULT_TARGET_BYTE:
+    case FAULT_TARGET_HOST:
+    case FAULT_TARGET_PORT:
+    case FAULT_TARGET_USER:
+    case FAULT_FRAGMENT:
+        count(parse_bad_target);
+        break;
+    default:
+        count(parse_bad_field);
+        break;
+    }
+}
+
+static const char *fault_page(enum head_fault fault)
+{
+    switch (head_fault_status(fault)) {
+    case 414:
+    case 431:
+        return "ERR_TOO_BIG";
+    case 501:
+        return "ERR_UNSUP_REQ";
+    case 505:
+        return "ERR_UNSUP_HTTPVERSION";
+    default:
+        break;
+    }
+    return fault >= FAULT_TARGET && fault <= FAULT_FRAGMENT ? "ERR_INVALID_URL" : "ERR_INVALID_REQ";
+}
+
+static struct bt_txn *session_txn(struct session *s)
+{
+    if (s->txn == NULL)
+        s->txn = txn_new(s, &client_h1);
+    return s->txn;
+}
+
+/* Refuse what is no request; whatever else comes on this connection means nothing. */
+static void session_refuse(struct session *s, enum head_fault fault)
+{
+    struct bt_txn *txn = session_txn(s);
+
+    count_fault(fault);
+    bt_log(txn, BT_DEBUG, "bad request: %s", head_fault_text(fault));
+    s->in.at = s->in.end;
+    txn->time.start = s->first_us;
+    txn->keep_client = false;
+    txn->upload_over = false; /* what may follow is not to be read as a request */
+    (void)txn_refuse(txn, head_fault_status(fault), fault_page(fault), head_fault_text(fault));
+}
+
+/* A whole head of `len` bytes is there: make the exchange, or its refusal. */
+static void session_begin(struct session *s, size_t len)
+{
+    static struct head_field fields[FIELDS_MAX];
+    struct bt_txn *txn = session_txn(s);
+    char *bytes = bt_alloc_raw(txn->arena, len);
+    enum head_fault fault;
+
+    memcpy(bytes, s->in.at, len);
+    s->in.at += len;
+    s->scanned = 0;
+    s->skipped = false;
+    txn->time.start = s->first_us;
+    txn->time.head = clock_us();
+    txn->bytes.request = txn->bytes.request_head = (int64_t)len;
+    s->first_us = 0;
+    timeout_clear(&s->timeout);
+
+    fault = parse_request(&txn->req, bytes, len, fields, FIELDS_MAX);
+    if (fault == FAULT_NONE) {
+        size_t size = txn->req.n * sizeof *fields;
+        txn->req.field = memcpy(bt_alloc_raw(txn->arena, size + 1), fields, size);
+        fault = url_parse(txn->arena, txn->req.method_id, txn->req.target, &txn->url);
+    } else {
+        txn->req.n = 0;
+    }
+    if (fault == FAULT_NONE && (txn->url.form == URL_ORIGIN || txn->url.form == URL_ASTERISK))
+        fault = FAULT_TARGET_FORM; /* nothing is served from here yet */
+    if (fault != FAULT_NONE) {
+        session_refuse(s, fault);
+        return;
+    }
+    count(requests);
+    body_init_request(&txn->upload, &txn->req);
+    txn->upload_over = txn->upload.kind == BODY_NONE;
+    txn->keep_client = txn->req.keep_alive;
+    txn->hooks_done = false;
+    txn->step = STEP_admit;
+}
+
+/* What is there so far, and no whole head: can it still become one? */
+static bool session_hopeless(struct session *s, size_t len)
+{
+    enum head_fault fault = head_peek(s->in.at, len);
+
+    if (fault == FAULT_NONE && len >= head_limit())
+        fault = memchr(s->in.at, '\n', len) == NULL ? FAULT_TARGET_LONG : FAULT_LARGE;
+    if (fault == FAULT_NONE)
+        return false;
+    session_refuse(s, fault);
+    return true;
+}
+
+/* Look at what is there. true: s->txn has something to do. */
+static bool session_scan(struct session *s)
+{
+    size_t len = input_len(&s->in), scanned, head;
+
+    if (!s->skipped && len >= 2) {
+        s->in.at += head_skip(s->in.at, len);
+        s->skipped = true;
+        len = input_len(&s->in);
+    }
+    if (len == 0)
+        return false;
+    scanned = s->scanned;
+    head = head_end(s->in.at, len, &scanned);
+    s->scanned = (uint32_t)scanned;
+    if (head == 0)
+        return session_hopeless(s, len);
+    if (head > head_limit())
+        session_refuse(s, FAULT_LARGE);
+    else
+        session_begin(s, head);
+    return true;
+}
+
+/* Wait for (more of) a head: which limit of time holds? */
+static void session_wait(struct session *s)
+{
+    struct timeout_class *cls = &session_heading;
+
+    if (s->first_us == 0)
+        cls = s->served ? &session_idling : &session_starting;
+    /* A head must be whole in its time, however many bytes trickle in. */
+    if (!timeout_is_set(&s->timeout) || s->timeout.cls != cls)
+        timeout_set(cls, &s->timeout);
+    input_settle(&s->in, shared_client);
+    stream_watch(&s->stream);
+}
+
+/* Read until there is a head. false: waiting, or closed. */
+static bool session_read(struct session *s)
+{
+    for (;;) {
+        if (session_scan(s))
+            return true;
+        ssize_t n = input_read(&s->in, &s->stream, shared_client, head_limit() + 1);
+        if (n > 0) {
+            if (s->first_us == 0)
+                s->first_us = clock_us();
+            continue;
+        }
+        if (n == BT_IO_AGAIN) {
+            session_wait(s);
+            return false;
+        }
+        if (input_len(&s->in) > 0)
+            count(requests_aborted);
+        if (s->txn != NULL)
+            txn_abort(s->txn, END_CLIENT_GONE);
+        else
+            session_close(s);
+        return false;
+    }
+}
+
+/* Only with hooks of phase ACCEPT: the exchange exists before its head does. */
+enum go step_read(struct bt_txn *txn)
+{
+    bool done;
+    enum go go = txn_phase(txn, BT_AT_ACCEPT, &done);
+
+    if (!done)
+        return go;
+    if (session_read(txn->session)) /* sets the step */
+        return GO_ON;
+    return GO_WAIT;
+}
+
+/* ---- the driver ---- */
+
+static void session_turn(struct session *s)
+{
+    if (s->txn != NULL) {
+        if (s->stream.failed)
+            txn_abort(s->txn, END_CLIENT_GONE);
+        else
+            txn_run(s->txn);
+    }
+    /* One head after the other, as long as they are there. */
+    while (!s->dead && s->txn == NULL && session_read(s))
+        txn_run(s->txn);
+}
+
+void session_run(struct session *s)
+{
+    if (s->running) {
+        s->again = true;
+        return;
+    }
+    s->running = true;
+    do {
+        s->again = false;
+        session_turn(s);
+    } while (s->again && !s->dead);
+    s->running = false;
+    if (s->dead) {
+        session_free(s);
+        return;
+    }
+    if (s->txn != NULL && !s->stream.watched && !timeout_is_set(&s->timeout))
+        timeout_set(&session_noticing, &s->timeout);
+}
+
+static void session_ready(struct stream *stream)
+{
+    session_run(LIST_OF(stream, struct session, stream));
+}
+
+void session_watch(struct session *s)
+{
+    stream_watch(&s->stream);
+}
+
+void session_next(struct session *s, enum session_fate fate)
+{
+    s->txn = NULL;
+    s->served = true;
+    if (fate == SESSION_LINGER && !s->dead) {
+        session_close_gently(s);
+    } else if (fate != SESSION_KEEP || s->dead || session_draining()) {
+        session_close(s);
+    } else {
+        s->first_us = input_len(&s->in) > 0 ? clock_us() : 0;
+        session_run(s);
+    }
+}
+
+void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t len)
+{
+    struct session *s = n_spare > 0 ? spare[--n_spare] : malloc(sizeof *s);
+    struct sockaddr_storage addr = {0};
+
+    CHECK(s != NULL);
+    memset(s, 0, sizeof *s);
+    memcpy(&addr, peer, len);
+    addr_unmap(&addr);
+    memcpy(&s->peer, &addr, sizeof s->peer);
+    s->port = port;
+    stream_init(&s->stream, fd, session_ready);
+    list_add_tail(&sessions, &s->all);
+    n_sessions++;
+    count(connections_accepted);
+    count(connections_open);
+    if (phase_lists[BT_AT_ACCEPT].n > 0)
+        (void)session_txn(s);
+    session_run(s);
+}
+
+const struct sockaddr *session_local(struct session *s)
+{
+    struct sockaddr_storage addr = {0};
+    socklen_t len = sizeof addr;
+
+    if (s->local.any.sa_family == AF_UNSPEC
+        && getsockname(s->stream.fd, (struct sockaddr *)&addr, &len) == 0) {
+        addr_unmap(&addr);
+        memcpy(&s->local, &addr, sizeof s->local);
+    }
+    return &s->local.any;
+}
+
+/* ---- limits of time ---- */
+
+static struct session *session_of(struct timeout *timeout)
+{
+    return LIST_OF(timeout, struct session, timeout);
+}
+
+static void idling_expired(struct timeout *timeout)
+{
+    count(connections_idle_closed);
+    session_close(session_of(timeout));
+}
+
+static void session_give_up(struct session *s)
+{
+    if (s->txn != NULL)
+        txn_abort(s->txn, END_TIMEOUT);
+    else
+        session_close(s);
+}
+
+static void heading_expired(struct timeout *timeout)
+{
+    count(head_timeouts);
+    session_give_up(session_of(timeout));
+}
+
+static void writing_expired(struct timeout *timeout)
+{
+    struct session *s = session_of(timeout);
+
+    if (s->txn != NULL)
+        s->txn->client->cut(s->txn);
+    session_give_up(s);
+}
+
+static void noticing_expired(struct timeout *timeout)
+{
+    stream_watch(&session_of(timeout)->stream);
+}
+
+void session_start(void)
+{
+    list_init(&sessions);
+    timeout_class_init(&session_starting, core->request_start_timeout, heading_expired);
+    timeout_class_init(&session_heading, core->request_timeout, heading_expired);
+    timeout_class_init(&session_idling, core->client_idle_timeout, idling_expired);
+    timeout_class_init(&session_writing, core->write_timeout, writing_expired);
+    timeout_class_init(&session_noticing, (bt_duration){NOTICE_MS}, noticing_expired);
+}
+
+/* ---- the end of a worker ---- */
+
+bool session_draining(void)
+{
+    return drained != NULL;
+}
+
+static void nobody(void)
+{
+}
+
+void session_drain(void (*over)(void))
+{
+    drained = over != NULL ? over : nobody;
+    LIST_EACH (&sessions, struct session, all, s)
+        if (s->txn == NULL)
+            session_close(s);
+    if (n_sessions == 0)
+        drained();
+}
+
+void session_cut(void)
+{
+    struct session *s;
+
+    while ((s = LIST_FIRST(&sessions, struct session, all)) != NULL) {
+        if (s->txn != NULL)
+            txn_abort(s->txn, END_TIMEOUT);
+        else
+            session_close(s);
+    }
+    stream_cut_lingering();
+}

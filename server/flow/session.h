@@ -1,0 +1,65 @@
+/* session.h - one client connection, from accept to close; its exchanges come one after the other.
+ *
+ * A session that waits for a request owns no buffer and no exchange: this struct is all that an
+ * idle client costs.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FLOW_SESSION_H
+#define FLOW_SESSION_H
+
+#include <netinet/in.h>
+
+#include "base/list.h"
+#include "flow/txn.h"
+#include "net/stream.h"
+
+union session_addr {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+struct session {
+    struct stream stream;
+    struct list_link all;     /* in sessions, for draining */
+    struct timeout timeout;   /* of the client's side; one class at a time */
+    struct bt_txn *txn;       /* the exchange under way; NULL: none */
+    struct input in;
+    struct bt_arena *arena;   /* memory of modules for the connection; NULL until one asks */
+    struct slots slots;
+    int64_t first_us;         /* when the first byte of the head under way came; 0: not yet */
+    union session_addr peer, local; /* local: family 0 until somebody asks */
+    uint16_t port;            /* number in flow_ports() */
+    bool running, again;      /* its driver is on the stack; somebody wants another look */
+    bool dead;                /* closed; freed when its driver has left the stack */
+    bool skipped;             /* the CRLF before a head was looked for */
+    bool served;              /* at least one request was answered */
+    uint32_t scanned;         /* see head_end() */
+};
+
+/* A connection was accepted for that port. Takes fd. */
+void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t len);
+/* The exchange of the session is over and freed. */
+enum session_fate {
+    SESSION_KEEP,
+    SESSION_CLOSE,
+    SESSION_LINGER /* the client may still be sending: a plain close could cost it the answer */
+};
+void session_next(struct session *, enum session_fate);
+/* Close at once; frees the session (or has its driver do it). Its exchange must be gone already. */
+void session_close(struct session *);
+/* Look at it again, from anywhere. */
+void session_run(struct session *);
+/* Be told when the client leaves, or sends, while the exchange waits for somebody else. */
+void session_watch(struct session *);
+
+const struct sockaddr *session_local(struct session *);
+
+/* Classes of timeouts of the client's side; made by session_start(). */
+extern struct timeout_class session_writing; /* write_timeout */
+void session_start(void);
+void session_drain(void (*over)(void));
+void session_cut(void);
+bool session_draining(void);
+
+#endif

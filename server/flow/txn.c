@@ -1,0 +1,166 @@
+/* txn.c - the driver: which step, when to wait, when to stop.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow/txn.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "bt_log.h"
+#include "flow/core.h"
+#include "flow/session.h"
+#include "net/relay.h"
+#include "plug/phase.h"
+#include "stat/counts.h"
+
+enum {
+    TXN_CHUNK = 4096,              /* an ordinary exchange fits into one */
+    TXN_MEMORY = 4 * 1024 * 1024   /* and none may take more (limits.exchange_memory) */
+};
+
+struct step_row {
+    const char *name, *doc;
+    enum go (*run)(struct bt_txn *);
+};
+#define STEP_ROW_(name, doc) [STEP_##name] = {#name, doc, step_##name},
+static const struct step_row steps[STEP_end] = {STEPS(STEP_ROW_)};
+
+static uint64_t numbers;
+
+struct bt_txn *txn_new(struct session *session, const struct client_ops *client)
+{
+    struct bt_arena *arena = arena_new(TXN_CHUNK);
+    struct bt_txn *txn = bt_alloc(arena, sizeof *txn);
+
+    arena_limit(arena, TXN_MEMORY);
+    txn->arena = arena;
+    txn->session = session;
+    txn->client = client;
+    txn->number = ++numbers;
+    txn->req.content_length = txn->rep.content_length = -1;
+    txn->upload_over = true;
+    txn->tag = "NONE";
+    txn->hierarchy = "HIER_NONE";
+    timeout_set(&txn_living, &txn->lifetime);
+    count(active_exchanges);
+    return txn;
+}
+
+/* Give back all that is not memory. */
+static void txn_release(struct bt_txn *txn)
+{
+    timeout_clear(&txn->timeout);
+    timeout_clear(&txn->lifetime);
+    deferred_cancel(&txn->resume);
+    if (txn->resolve != NULL)
+        resolve_end(txn->resolve);
+    if (txn->reverse != NULL)
+        resolve_end(txn->reverse);
+    if (txn->dialling)
+        dial_cancel(txn->dial);
+    if (txn->relay != NULL)
+        relay_stop(txn->relay);
+    if (txn->origin != NULL)
+        origin_release(txn);
+    input_free(&txn->from_origin);
+    count_by(active_exchanges, -1);
+}
+
+static void txn_over(struct bt_txn *txn)
+{
+    struct session *session = txn->session;
+    enum session_fate fate = SESSION_CLOSE;
+
+    if (txn->ended == END_WHOLE)
+        fate = txn->keep_client ? SESSION_KEEP : txn->upload_over ? SESSION_CLOSE : SESSION_LINGER;
+    txn_release(txn);
+    arena_free(txn->arena);
+    session_next(session, fate);
+}
+
+void txn_run(struct bt_txn *txn)
+{
+    enum go go;
+
+    if (txn->running) {
+        txn->again = true;
+        return;
+    }
+    txn->running = true;
+    do {
+        txn->again = false;
+        do {
+            const struct step_row *step = &steps[txn->step];
+            bt_log(txn, BT_DEBUG, "step %s", step->name);
+            go = step->run(txn);
+        } while (go == GO_ON);
+    } while (go == GO_WAIT && txn->again);
+    if (go == GO_OVER) {
+        txn_over(txn);
+        return;
+    }
+    /* Back to the loop: what lies in shared buffers would not survive it. */
+    input_settle(&txn->session->in, shared_client);
+    input_settle(&txn->from_origin, shared_origin);
+    txn->running = false;
+}
+
+void txn_abort(struct bt_txn *txn, enum txn_end why)
+{
+    txn->ended = why;
+    txn->keep_client = txn->keep_origin = false;
+    txn->step = STEP_finish;
+    txn_run(txn);
+}
+
+enum go txn_refuse(struct bt_txn *txn, int status, const char *page, const char *detail)
+{
+    txn->deny_status = status;
+    txn->deny_page = page;
+    txn->deny_detail = detail;
+    txn->step = STEP_refuse;
+    return GO_ON;
+}
+
+bool txn_retriable(const struct bt_txn *txn)
+{
+    return method_idempotent(txn->req.method_id) && txn->upload.kind == BODY_NONE
+           && txn->interim == 0 && !txn->head_sent;
+}
+
+enum go txn_phase(struct bt_txn *txn, enum bt_phase phase, bool *done)
+{
+    *done = true;
+    if (txn->hooks_done)
+        return GO_ON;
+    switch (phase_run(phase, txn, &txn->hook)) {
+    case BT_PAUSE:
+        *done = false;
+        return GO_WAIT;
+    case BT_SETTLE:
+        txn->settled = true;
+        break;
+    case BT_ANSWER:
+        *done = false;
+        txn->tag = "TCP_HIT";
+        txn->step = STEP_refuse;
+        return GO_ON;
+    case BT_REFUSE:
+        *done = false;
+        count(requests_denied);
+        txn->tag = "TCP_DENIED";
+        return txn_refuse(txn, txn->deny_status != 0 ? txn->deny_status : 403,
+                          txn->deny_page != NULL ? txn->deny_page : "ERR_ACCESS_DENIED", NULL);
+    case BT_DROP:
+        *done = false;
+        count(requests_denied);
+        txn->keep_client = false;
+        txn->step = STEP_finish;
+        return GO_ON;
+    case BT_PASS:
+        break;
+    }
+    txn->hooks_done = true;
+    return GO_ON;
+}

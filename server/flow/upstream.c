@@ -1,0 +1,291 @@
+/* upstream.c - step: find the address, take a kept connection or dial one, send the request.
+ *
+ * What is dialled is what the rules judged: the addresses are found once an exchange, and kept
+ * connections are looked up by address too, so that no name can lead elsewhere in between.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "base/addr.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "bt_log.h"
+#include "flow/core.h"
+#include "flow/session.h"
+#include "flow/txn.h"
+#include "http/hop.h"
+#include "stat/counts.h"
+
+struct timeout_class origin_reading;
+struct timeout_class txn_living;
+
+/* ---- addresses ---- */
+
+static void addrs_take(struct bt_txn *txn, const struct resolve *r)
+{
+    union session_addr *addr = bt_alloc_raw(txn->arena, r->n * sizeof *addr);
+    const struct sockaddr **list = bt_alloc_raw(txn->arena, r->n * sizeof(struct sockaddr *));
+
+    for (size_t i = 0; i < r->n; i++) {
+        memcpy(&addr[i], r->addrs[i], addr_len(r->addrs[i]));
+        addr_set_port(&addr[i].any, txn->url.port);
+        list[i] = &addr[i].any;
+    }
+    txn->addrs = list;
+    txn->n_addrs = r->n;
+}
+
+static void addrs_found(struct resolve *r)
+{
+    struct bt_txn *txn = r->owner;
+
+    txn->resolving = false;
+    txn->time.resolved = clock_us();
+    if (r->n > 0)
+        addrs_take(txn, r);
+    txn_run(txn);
+}
+
+enum bt_match origin_addrs(struct bt_txn *txn)
+{
+    if (txn->addrs != NULL)
+        return BT_YES;
+    if (txn->url.host_is_addr) {
+        txn->lone_addr = &txn->url.addr.any;
+        txn->addrs = &txn->lone_addr;
+        txn->n_addrs = 1;
+        return BT_YES;
+    }
+    if (txn->resolving)
+        return BT_WAIT;
+    if (txn->resolve != NULL || txn->url.host.len == 0)
+        return BT_NO; /* it was tried */
+    txn->resolve = bt_alloc(txn->arena, sizeof *txn->resolve);
+    txn->resolve->owner = txn;
+    txn->time.resolve = txn->time.resolved = clock_us();
+    switch (resolve_start(txn->resolve, txn->url.host, addrs_found)) {
+    case RESOLVE_DONE:
+        addrs_take(txn, txn->resolve);
+        return BT_YES;
+    case RESOLVE_WAIT:
+        txn->resolving = true;
+        session_watch(txn->session);
+        return BT_WAIT;
+    case RESOLVE_FAILED:
+        break;
+    }
+    return BT_NO;
+}
+
+/* ---- the connection ---- */
+
+static void origin_ready(struct stream *stream)
+{
+    struct origin *origin = (struct origin *)stream;
+
+    txn_run(origin->owner);
+}
+
+void origin_attach(struct bt_txn *txn, struct origin *origin)
+{
+    txn->origin = origin;
+    origin->owner = txn;
+    origin->stream.ready = origin_ready;
+}
+
+void origin_release(struct bt_txn *txn)
+{
+    struct origin *origin = txn->origin;
+
+    txn->origin = NULL;
+    timeout_clear(&txn->timeout);
+    if (txn->keep_origin && core->server_persistent && !session_draining()) {
+        origin->owner = NULL;
+        origin->stream.ready = NULL;
+        idle_put(origin);
+    } else {
+        origin_close(origin);
+    }
+}
+
+static bool origin_kept(struct bt_txn *txn)
+{
+    if (!txn_retriable(txn) || txn->req.method_id == METHOD_CONNECT)
+        return false; /* it may have gone stale, and this request cannot be sent twice */
+    for (size_t i = 0; i < txn->n_addrs; i++) {
+        struct origin *origin = idle_take(txn->addrs[i]);
+        if (origin != NULL) {
+            origin_attach(txn, origin);
+            txn->reused = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum go dial_failed(struct bt_txn *txn)
+{
+    const struct dial *dial = txn->dial;
+
+    txn->dial_errno = dial->error;
+    if (dial->why == DIAL_TIMEOUT) {
+        txn->dial_errno = ETIMEDOUT;
+        return txn_refuse(txn, 504, "ERR_CONNECT_FAIL", dial_why_text(dial->why));
+    }
+    return txn_refuse(txn, 503, "ERR_CONNECT_FAIL", dial_why_text(dial->why));
+}
+
+static void dial_over(struct dial *dial)
+{
+    struct bt_txn *txn = dial->owner;
+
+    txn->dialling = false;
+    txn_run(txn);
+}
+
+/* GO_ON with txn->origin set, or with an answer about why not. */
+static enum go origin_dial(struct bt_txn *txn)
+{
+    enum dial_result result = DIAL_WAIT;
+
+    if (txn->dialling)
+        return GO_WAIT;
+    if (txn->dial == NULL) {
+        txn->dial = bt_alloc(txn->arena, sizeof *txn->dial);
+        txn->dial->owner = txn;
+        txn->time.dial = clock_us();
+        result = dial_start(txn->dial, txn->addrs, txn->n_addrs, core->connect_timeout, dial_over);
+        if (result == DIAL_WAIT) {
+            txn->dialling = true;
+            session_watch(txn->session);
+            return GO_WAIT;
+        }
+    }
+    if (txn->dial->fd < 0)
+        return dial_failed(txn);
+    origin_attach(txn, origin_new(txn->dial->fd, txn->dial->addr));
+    txn->dial = NULL; /* a second try dials anew */
+    txn->reused = false;
+    return GO_ON;
+}
+
+/* ---- the request as the origin gets it ---- */
+
+static bt_str request_head(struct bt_txn *txn)
+{
+    struct head *req = &txn->req;
+    struct writer w = frame_writer(txn, req);
+    const char *from = w.at;
+    char client[ADDR_TEXT];
+    size_t client_len = addr_print_sockaddr(&txn->session->peer.any, client);
+
+    hop_mark(req);
+    writer_request_line(&w, req->method, txn->url.path);
+    writer_field(&w, BT_STR("Host"), txn->url.authority);
+    if (core->via)
+        hop_via(&w, req, core->via_text);
+    hop_forwarded_for(&w, req, (enum forwarded_for)core->forwarded_for,
+                      (bt_str){client, client_len});
+    writer_fields(&w, req);
+    writer_framing(&w, txn->upload.kind, req->content_length);
+    if (!core->server_persistent)
+        writer_field(&w, BT_STR("Connection"), BT_STR("close"));
+    writer_end(&w);
+    return w.over ? BT_STR_NONE : str_span(from, w.at);
+}
+
+static enum go request_send(struct bt_txn *txn)
+{
+    bt_str head = request_head(txn);
+
+    if (head.len == 0)
+        return txn_refuse(txn, 431, "ERR_TOO_BIG", "the request head grew too large");
+    txn->tries++;
+    txn->origin->requests++;
+    txn->scanned = 0;
+    txn->time.sent = clock_us();
+    txn->step = STEP_receive;
+    timeout_set(&origin_reading, &txn->timeout);
+    if (!upload_move(txn, head))
+        return GO_ON;
+    stream_watch(&txn->origin->stream);
+    return GO_ON;
+}
+
+static enum go upstream_unsupported(struct bt_txn *txn)
+{
+    return txn_refuse(txn, 501, "ERR_UNSUP_REQ", "only http URLs and CONNECT are forwarded");
+}
+
+static enum go upstream_no_address(struct bt_txn *txn)
+{
+    const char *why = txn->resolve != NULL ? resolve_why_text(txn->resolve->why) : "no host";
+
+    return txn_refuse(txn, 503, "ERR_DNS_FAIL", why);
+}
+
+enum go step_upstream(struct bt_txn *txn)
+{
+    bool done, tunnel = txn->req.method_id == METHOD_CONNECT;
+    enum go go;
+
+    if (!tunnel && !str_eq_literal(txn->url.scheme, "http"))
+        return upstream_unsupported(txn);
+    go = txn_phase(txn, BT_AT_UPSTREAM, &done);
+    if (!done)
+        return go;
+    txn->tag = tunnel ? "TCP_TUNNEL" : "TCP_MISS";
+    switch (origin_addrs(txn)) {
+    case BT_YES:
+        break;
+    case BT_WAIT:
+        return GO_WAIT;
+    default:
+        return upstream_no_address(txn);
+    }
+    txn->hierarchy = "HIER_DIRECT";
+    if (txn->origin == NULL && !(txn->tries == 0 && origin_kept(txn))) {
+        go = origin_dial(txn);
+        if (txn->origin == NULL)
+            return go;
+    }
+    txn->hooks_done = false;
+    if (tunnel) {
+        txn->step = STEP_tunnel;
+        return GO_ON;
+    }
+    return request_send(txn);
+}
+
+/* ---- limits of time ---- */
+
+static void reading_expired(struct timeout *timeout)
+{
+    struct bt_txn *txn = LIST_OF(timeout, struct bt_txn, timeout);
+
+    count(origin_timeouts);
+    txn->keep_origin = false;
+    if (txn->head_sent) {
+        txn->client->cut(txn);
+        txn_abort(txn, END_TIMEOUT);
+        return;
+    }
+    (void)txn_refuse(txn, 504, "ERR_READ_TIMEOUT", "the server was silent for too long");
+    txn_run(txn);
+}
+
+static void living_expired(struct timeout *timeout)
+{
+    struct bt_txn *txn = LIST_OF(timeout, struct bt_txn, lifetime);
+
+    if (txn->head_sent)
+        txn->client->cut(txn);
+    txn_abort(txn, END_TIMEOUT);
+}
+
+void upstream_start(void)
+{
+    timeout_class_init(&origin_reading, core->read_timeout, reading_expired);
+    timeout_class_init(&txn_living, core->client_lifetime, living_expired);
+}
