@@ -19,20 +19,22 @@ enum body_kind {
 struct body {
     enum body_kind kind;
     uint8_t state;     /* of the chunk decoder */
+    uint8_t digits;    /* of the chunk size so far */
     bool done;         /* END was told, or there is nothing to come */
     bool bad;          /* BAD was told: it stays so */
-    uint8_t digits;    /* of the chunk size so far */
-    uint32_t overhead; /* bytes of framing not yet paid for by payload */
-    uint32_t extra;    /* bytes of chunk extensions, then of trailers */
+    uint32_t extra;    /* bytes of this chunk's extensions, or of the trailers */
+    int64_t overhead;  /* bytes of framing not yet paid for by payload */
     uint64_t left;     /* LENGTH: bytes to come; CHUNKED: of this chunk */
     uint64_t received; /* payload so far */
 };
 
 enum {
     BODY_SIZE_DIGITS = 15,     /* of a chunk's size */
-    BODY_EXTENSION_MAX = 4096, /* bytes of chunk extensions in one body */
+    BODY_EXTENSION_MAX = 4096, /* bytes of extensions of one chunk */
     BODY_TRAILER_MAX = 16384,  /* bytes of trailers */
-    BODY_OVERHEAD_MAX = 16384  /* framing beyond one byte for each byte of payload */
+    /* Framing may exceed 16 bytes a chunk and two for each byte of payload by so much: small chunks
+     * are honest (a heartbeat on a stream that lives for days), a body of extensions is not. */
+    BODY_OVERHEAD_MAX = 16384
 };
 
 /* What follows this request head (parsed without a fault). */

@@ -13,7 +13,8 @@
 enum {
     HEAD_TARGET_MAX = 16384, /* bytes of a request target; longer is answered 414 */
     HEAD_METHOD_MAX = 32,    /* bytes of a method */
-    HEAD_LENGTH_DIGITS = 18  /* digits of a Content-Length: fits int64_t with room to add */
+    HEAD_LENGTH_DIGITS = 18, /* of a Content-Length: fits int64_t with room to add */
+    HEAD_CONNECTION_MAX = 64 /* members of Connection, so that hop_mark() stays cheap */
 };
 
 /* ---- methods; case matters ---- */

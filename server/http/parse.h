@@ -38,6 +38,8 @@
     X(CODING, 400, "Transfer-Encoding is not chunked")                                             \
     X(CODING_UNKNOWN, 501, "Transfer-Encoding has codings that are not spoken here")               \
     X(CODING_OLD, 400, "Transfer-Encoding in HTTP/1.0")                                            \
+    X(CONNECT_BODY, 400, "CONNECT with a body")                                                    \
+    X(CONNECTION, 400, "Connection has too many members")                                          \
     X(TARGET, 400, "the target is not a URL that a proxy can fetch")                               \
     X(TARGET_FORM, 400, "the target has a form that does not go with the method")                  \
     X(TARGET_BYTE, 400, "the target has a blank or control byte")                                  \
