@@ -51,7 +51,7 @@ static struct segment_head plan(const struct segment_table *tables, size_t n, un
     head.text = head.dictionary + head.entries * sizeof(struct segment_entry);
     head.rows = rounded(head.text + *text_size, PAGE);
     head.row_size = rounded(sizeof(struct segment_worker) + head.slots * UINT64_C(8), PAGE);
-    head.size = head.rows + head.row_size * (workers + UINT64_C(1));
+    head.size = head.rows + head.row_size * (workers + UINT64_C(2));
     return head;
 }
 
@@ -134,7 +134,7 @@ static const char *head_fault(const struct segment_head *head, uint64_t size)
         head->text < head->dictionary + head->entries * sizeof(struct segment_entry) ||
         head->rows < head->text ||
         head->row_size < sizeof(struct segment_worker) + head->slots * UINT64_C(8) ||
-        head->size < head->rows + head->row_size * (head->workers + UINT64_C(1)))
+        head->size < head->rows + head->row_size * (head->workers + UINT64_C(2)))
         return "its head is damaged";
     return NULL;
 }
@@ -192,7 +192,7 @@ void segment_close(struct segment *segment)
 
 struct segment_worker *segment_worker(const struct segment *segment, unsigned row)
 {
-    CHECK(row <= segment->head->workers);
+    CHECK(row <= segment->head->workers + 1);
     return (void *)((char *)segment->head + segment->head->rows + row * segment->head->row_size);
 }
 
@@ -235,9 +235,19 @@ static const struct segment_entry *entry_like(const struct segment *segment, con
     return NULL;
 }
 
-void segment_take_over(struct segment *segment, const struct segment *old, int64_t *seen)
+static int64_t slot_sum(const struct segment *segment, uint32_t slot)
+{
+    int64_t sum = 0;
+
+    for (unsigned row = 0; row <= segment->head->workers; row++)
+        sum += atomic_load_explicit(&segment_row(segment, row)[slot], memory_order_relaxed);
+    return sum;
+}
+
+void segment_take_over(struct segment *segment, struct segment *old)
 {
     _Atomic int64_t *mine = segment_row(segment, 0);
+    _Atomic int64_t *taken = segment_row(old, old->head->workers + 1);
 
     for (unsigned i = 0; i < old->head->entries; i++) {
         const struct segment_entry *from = segment_entry(old, i);
@@ -245,12 +255,9 @@ void segment_take_over(struct segment *segment, const struct segment *old, int64
         if (to == NULL)
             continue;
         for (uint32_t s = 0; s < from->slots; s++) {
-            int64_t sum = 0;
-            for (unsigned row = 0; row <= old->head->workers; row++)
-                sum += atomic_load_explicit(&segment_row(old, row)[from->slot + s],
-                                            memory_order_relaxed);
-            bt_slot_add(&mine[to->slot + s], sum - seen[from->slot + s]);
-            seen[from->slot + s] = sum;
+            int64_t more = slot_sum(old, from->slot + s) - taken[from->slot + s];
+            bt_slot_add(&mine[to->slot + s], more);
+            bt_slot_add(&taken[from->slot + s], more);
         }
     }
 }

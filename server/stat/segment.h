@@ -13,6 +13,7 @@
  *   row 0                     the master's: what it counts itself and what earlier generations
  *                             counted, kept by name
  *   row 1 .. head.workers     one a worker, each from a page of its own on
+ *   row head.workers + 1      what the next generation has taken over so far; no part of any sum
  *
  * A row is a struct segment_worker and then head.slots slots of 8 bytes. A histogram's first slot
  * is the sum of what was observed, then come its buckets (bt_module.h has the formula).
@@ -97,9 +98,9 @@ const char *segment_text(const struct segment *, uint32_t offset);
 /* A dead worker's gauges: what it counted up will not be counted down any more. */
 void segment_clear_gauges(struct segment *, unsigned row);
 
-/* Takes the sums of `old` over into the master's row of `segment`, by name and kind. `seen` has
- * old->head->slots values, zero at first: what is added is what came since the last call, so that
- * it is called again while old workers drain. */
-void segment_take_over(struct segment *, const struct segment *old, int64_t *seen);
+/* Takes the sums of `old` over into the master's row of `segment`, by name and kind. What was taken
+ * before, by this or an earlier master, is not taken twice: called again while old workers drain, it
+ * adds what they counted since. */
+void segment_take_over(struct segment *, struct segment *old);
 
 #endif
