@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/addr.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "bt_log.h"
@@ -172,6 +173,27 @@ static enum go origin_dial(struct bt_txn *txn)
 
 /* ---- the request as the origin gets it ---- */
 
+/* User information of a URL is a login for the origin, unless the client sent another one. */
+static void request_login(struct bt_txn *txn, struct writer *w)
+{
+    bt_str user = txn->url.userinfo;
+    char *plain, *at;
+
+    if (user.len == 0 || head_has(&txn->req, HEADER_AUTHORIZATION))
+        return;
+    plain = at = bt_alloc_raw(txn->arena, user.len);
+    for (size_t i = 0; i < user.len; i++) {
+        int high = user.at[i] == '%' && i + 2 < user.len ? str_hex_digit(user.at[i + 1]) : -1;
+        int low = high >= 0 ? str_hex_digit(user.at[i + 2]) : -1;
+        if (low >= 0)
+            i += 2;
+        *at++ = low >= 0 ? (char)(high * 16 + low) : user.at[i];
+    }
+    bt_str code = base64_encode(txn->arena, str_span(plain, at));
+    writer_field(w, BT_STR("Authorization"), bt_str_printf(txn->arena, "Basic %.*s",
+                                                           BT_STR_ARGS(code)));
+}
+
 static bt_str request_head(struct bt_txn *txn)
 {
     struct head *req = &txn->req;
@@ -188,6 +210,7 @@ static bt_str request_head(struct bt_txn *txn)
     hop_forwarded_for(&w, req, (enum forwarded_for)core->forwarded_for,
                       (bt_str){client, client_len});
     writer_fields(&w, req);
+    request_login(txn, &w);
     writer_framing(&w, txn->upload.kind, req->content_length);
     if (!core->server_persistent)
         writer_field(&w, BT_STR("Connection"), BT_STR("close"));
