@@ -43,7 +43,8 @@ struct dial {
     const struct sockaddr *const *addrs;
     size_t n;
     size_t next_of[2]; /* cursor over addrs for the first address's family, and for the other */
-    bool other_next, over;
+    bool other_next, running;
+    unsigned n_attempts;
     int64_t began_us;
     struct list attempts;
     struct timeout total, stagger;

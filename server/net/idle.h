@@ -15,9 +15,9 @@
 
 /* All connections to one address and port; lives as long as one of them does. */
 struct idle_peer {
-    struct list_link in_bucket;
-    struct list idle;   /* of struct origin, last used first */
-    unsigned n_idle, n; /* of them waiting; all */
+    struct idle_peer *next; /* in its bucket */
+    struct list idle;       /* of struct origin, last used first */
+    unsigned n_idle, n;     /* of them waiting; all */
     union {
         struct sockaddr any;
         struct sockaddr_in v4;

@@ -41,7 +41,7 @@ struct listener {
     /* A non-blocking socket, which is the callee's now, and the client's address as the kernel gave
      * it (addr_unmap() it on a dual port). Counting client.connections is the callee's too. */
     void (*accepted)(struct listener *, int fd, const struct sockaddr *, socklen_t);
-    void *owner;
+    void *owner; /* may be set before listener_start() */
 };
 /* `fd` from listener_bind(), inherited. Out of descriptors: stops for 100 ms, counts
  * client.accept_failed, and says so once in a while. */
@@ -49,7 +49,7 @@ void listener_start(struct listener *, int fd,
                     void (*accepted)(struct listener *, int fd, const struct sockaddr *,
                                      socklen_t));
 /* Stops and closes this process's descriptor. Connections queued in the kernel stay with the
- * master's. Safe inside accepted(), and twice. */
+ * master's. Safe inside accepted(), and twice; not before listener_start(). */
 void listener_stop(struct listener *);
 
 #endif

@@ -21,20 +21,23 @@ struct relay {
     uint64_t bytes[2];      /* from a to b, from b to a */
     bool done[2];           /* side's end was read and passed on */
     bool running;
+    struct timeout_class *cls;
     struct timeout timeout;
+    void (*was_ready[2])(struct stream *);
+    void *was_owner[2];
     void (*over)(struct relay *, enum relay_why);
     void *owner;
 };
 
 /* A class for relays, of which each has one by the configuration. */
 void relay_class_init(struct timeout_class *, bt_duration idle);
-/* Takes over ready and owner of both streams; what was read before is written by the caller before
+/* Takes ready and owner of both streams over; what was read before is written by the caller before
  * (it may be pending still). over() is called once, from the loop, unless relay_stop() comes first;
- * the streams are then the caller's again, open. Counts tunnel.bytes as they move; `bytes` for the
+ * both streams then have their ready and owner back, and are open. Counts tunnel.bytes as they move; `bytes` for the
  * rest. cls may be NULL: no limit. */
 void relay_start(struct relay *, struct stream *a, struct stream *b, struct timeout_class *cls,
                  void (*over)(struct relay *, enum relay_why));
-/* Let go of both streams without a word. Safe on zero bytes, and twice. */
+/* Give both streams back without a word. Safe on zero bytes, and twice. */
 void relay_stop(struct relay *);
 
 #endif

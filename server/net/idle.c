@@ -1,0 +1,208 @@
+/* idle.c - connections to origins, and those among them that wait for their next request.
+ *
+ * Every connection knows its peer, so giving one back costs no look-up. The peer lives as long as
+ * one of its connections, so a peer whose only connection goes to and fro costs no malloc.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "net/idle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/addr.h"
+#include "base/check.h"
+#include "base/table.h"
+#include "stat/counts.h"
+
+enum { BUCKETS = 2048, PER_PEER = 256, TOTAL = 65536 };
+
+static struct idle_peer *buckets[BUCKETS];
+static struct timeout_class waiting; /* its list is all idle ones, longest idle first */
+static unsigned most_per_peer = PER_PEER, most = TOTAL, n_idle;
+
+/* ---- peers ---- */
+
+static struct idle_peer **bucket_of(const struct sockaddr *addr)
+{
+    struct {
+        uint8_t addr[16];
+        uint32_t port; /* no padding, so all bytes are set */
+    } key = {.port = addr_port(addr)};
+
+    if (addr->sa_family == AF_INET6)
+        memcpy(key.addr, &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr, 16);
+    else
+        addr_from_v4((const void *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr,
+                     key.addr);
+    return &buckets[table_hash((bt_str){(const char *)&key, sizeof key}) % BUCKETS];
+}
+
+static struct idle_peer *peer_find(struct idle_peer *const *bucket, const struct sockaddr *addr)
+{
+    struct idle_peer *peer = *bucket;
+
+    while (peer != NULL && !addr_same(&peer->addr.any, addr, true))
+        peer = peer->next;
+    return peer;
+}
+
+static struct idle_peer *peer_get(const struct sockaddr *addr)
+{
+    struct idle_peer **bucket = bucket_of(addr);
+    struct idle_peer *peer = peer_find(bucket, addr);
+
+    if (peer == NULL) {
+        peer = calloc(1, sizeof *peer);
+        CHECK(peer != NULL);
+        memcpy(&peer->addr, addr, addr_len(addr));
+        list_init(&peer->idle);
+        peer->next = *bucket;
+        *bucket = peer;
+    }
+    return peer;
+}
+
+static void peer_leave(struct idle_peer *peer)
+{
+    struct idle_peer **at = bucket_of(&peer->addr.any);
+
+    if (--peer->n > 0)
+        return;
+    while (*at != peer)
+        at = &(*at)->next;
+    *at = peer->next;
+    free(peer);
+}
+
+/* ---- connections ---- */
+
+struct origin *origin_new(int fd, const struct sockaddr *addr)
+{
+    struct origin *o = calloc(1, sizeof *o);
+
+    CHECK(o != NULL);
+    stream_init(&o->stream, fd, NULL);
+    o->peer = peer_get(addr);
+    o->peer->n++;
+    count(origin_open);
+    return o;
+}
+
+static bool is_idle(const struct origin *o)
+{
+    return o->timeout.cls == &waiting && timeout_is_set(&o->timeout);
+}
+
+/* Out of the pool, in use. */
+static void wake(struct origin *o)
+{
+    list_remove(&o->link);
+    timeout_clear(&o->timeout);
+    o->stream.ready = NULL;
+    o->peer->n_idle--;
+    n_idle--;
+    count_by(origin_idle, -1);
+    count(origin_open);
+}
+
+void origin_close(struct origin *o)
+{
+    if (is_idle(o))
+        wake(o);
+    timeout_clear(&o->timeout);
+    list_remove(&o->link);
+    stream_close(&o->stream);
+    peer_leave(o->peer);
+    count_by(origin_open, -1);
+    free(o);
+}
+
+/* Whatever it says while nobody asked is a reason to close it. true: it was closed. */
+static bool spoke(struct origin *o)
+{
+    char byte;
+    ssize_t n = stream_read(&o->stream, &byte, 1);
+
+    if (n == BT_IO_AGAIN)
+        return false;
+    if (n > 0)
+        count(origin_surplus);
+    origin_close(o);
+    return true;
+}
+
+static void idle_ready(struct stream *s)
+{
+    (void)!spoke(LIST_OF(s, struct origin, stream));
+}
+
+static void idle_expired(struct timeout *t)
+{
+    struct origin *o = LIST_OF(t, struct origin, timeout);
+
+    /* The list has let go of it already: put it back, so that it counts as idle to the end. */
+    timeout_set(&waiting, t);
+    origin_close(o);
+}
+
+void idle_init(bt_duration timeout, unsigned max_per_peer, unsigned max_total)
+{
+    most_per_peer = max_per_peer > 0 ? max_per_peer : PER_PEER;
+    most = max_total > 0 ? max_total : TOTAL;
+    if (timeout.ms < 0) /* without limit; but the list must hold them */
+        timeout.ms = INT64_C(1000) * 86400 * 365;
+    timeout_class_init(&waiting, timeout, idle_expired);
+}
+
+void idle_fini(void)
+{
+    idle_close_all();
+    timeout_class_fini(&waiting);
+}
+
+struct origin *idle_take(const struct sockaddr *addr)
+{
+    struct idle_peer *peer = peer_find(bucket_of(addr), addr);
+    struct origin *o = peer == NULL ? NULL : LIST_FIRST(&peer->idle, struct origin, link);
+
+    if (o == NULL)
+        return NULL;
+    wake(o);
+    count(origin_reused);
+    return o;
+}
+
+void idle_put(struct origin *o)
+{
+    struct stream *s = &o->stream;
+
+    CHECK(stream_pending(s) == 0 && !timeout_is_set(&o->timeout) && !list_linked(&o->link));
+    o->owner = NULL;
+    if (s->cut || s->shut || waiting.after == 0) {
+        origin_close(o);
+        return;
+    }
+    /* Usually the last read was short, and this costs no call. */
+    if (spoke(o))
+        return;
+    if (o->peer->n_idle >= most_per_peer)
+        origin_close(LIST_LAST(&o->peer->idle, struct origin, link));
+    else if (n_idle >= most)
+        origin_close(LIST_OF(timeout_first(&waiting), struct origin, timeout));
+    s->ready = idle_ready;
+    stream_watch(s);
+    list_add_head(&o->peer->idle, &o->link);
+    timeout_set(&waiting, &o->timeout);
+    o->peer->n_idle++;
+    n_idle++;
+    count_by(origin_open, -1);
+    count(origin_idle);
+}
+
+void idle_close_all(void)
+{
+    struct timeout *t;
+
+    while (n_idle > 0 && (t = timeout_first(&waiting)) != NULL)
+        origin_close(LIST_OF(t, struct origin, timeout));
+}

@@ -1,0 +1,212 @@
+/* listener.c - ports: bound in the master, accepted from in the worker.
+ *
+ * Level-triggered and not until EAGAIN: at low load there is one connection a wake, and the second
+ * accept4() would only say so. The batch grows while more is waiting.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#define BT_LOG_TAG "listener"
+#include "net/listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/addr.h"
+#include "base/log.h"
+#include "stat/counts.h"
+
+enum { BACKLOG = 4096, BATCH = 64, PAUSE_MS = 100 };
+
+/* ---- master ---- */
+
+static const char *advice(int error)
+{
+    switch (error) {
+    case EADDRINUSE:
+        return "another server listens there (ss -ltnp tells which); stop it or choose another port";
+    case EACCES:
+        return "not permitted; ports below 1024 need root or CAP_NET_BIND_SERVICE";
+    case EADDRNOTAVAIL:
+        return "no interface of this machine has that address";
+    case EAFNOSUPPORT:
+        return "this machine does not speak that family of addresses";
+    case EMFILE:
+    case ENFILE:
+        return "no free descriptors; raise the limit (ulimit -n)";
+    default:
+        return strerror(error);
+    }
+}
+
+static void settle(int fd, const struct sockaddr *addr, const struct listener_opts *opts)
+{
+    const int on = 1, only = !opts->dual;
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (addr->sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only);
+    /* What stands here is inherited by every accepted socket, and costs none of them a call. */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (opts->keepalive)
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    if (opts->keep_idle > 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &opts->keep_idle, sizeof opts->keep_idle);
+    if (opts->keep_interval > 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &opts->keep_interval, sizeof(int));
+    if (opts->keep_count > 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &opts->keep_count, sizeof opts->keep_count);
+    if (opts->defer > 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &opts->defer, sizeof opts->defer);
+}
+
+/* A bound socket; -1 with errno. */
+static int bound(const struct sockaddr *addr, socklen_t len, const struct listener_opts *opts,
+                 bool shared)
+{
+    const int on = 1;
+    int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -1;
+    settle(fd, addr, opts);
+    if ((shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) < 0) ||
+        bind(fd, addr, len) < 0) {
+        int error = errno;
+
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+static int bound_alone(const struct sockaddr *addr, socklen_t len, const struct listener_opts *opts)
+{
+    /* SO_REUSEPORT would let us in beside a second server of the same user. Without it bind()
+     * refuses; so knock first. */
+    if (opts->first && addr_port(addr) != 0) {
+        int fd = bound(addr, len, opts, false);
+
+        if (fd < 0)
+            return -1;
+        close(fd);
+    }
+    return bound(addr, len, opts, true);
+}
+
+int listener_bind(const struct sockaddr *addr, socklen_t len, const struct listener_opts *opts,
+                  struct listener_why *why)
+{
+    char text[ADDR_PORT_TEXT];
+    int fd = bound_alone(addr, len, opts);
+
+    if (fd < 0 && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL) && opts->dual &&
+        addr->sa_family == AF_INET6 && addr_is_any(addr)) {
+        struct sockaddr_in v4 = {.sin_family = AF_INET,
+                                 .sin_port = htons((uint16_t)addr_port(addr))};
+
+        fd = bound_alone((struct sockaddr *)&v4, sizeof v4, opts);
+    }
+    if (fd >= 0 && listen(fd, opts->backlog > 0 ? opts->backlog : BACKLOG) == 0)
+        return fd;
+    addr_print_with_port(addr, text);
+    snprintf(why->text, sizeof why->text, "cannot listen on %s: %s", text, advice(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+bool listener_address(int fd, struct sockaddr_storage *out)
+{
+    socklen_t len = sizeof *out;
+
+    memset(out, 0, sizeof *out);
+    return getsockname(fd, (struct sockaddr *)out, &len) == 0;
+}
+
+/* ---- worker ---- */
+
+static struct timeout_class pauses;
+
+static void listener_ready(struct watch *w, unsigned what);
+
+static void pause_over(struct timeout *t)
+{
+    struct listener *l = LIST_OF(t, struct listener, pause);
+
+    loop_watch(&l->watch, l->fd, WATCH_READ, listener_ready, l);
+}
+
+static void accept_failed(struct listener *l, int error)
+{
+    count(accept_failed);
+    bt_log_limited(NULL, BT_WARN, 30, "cannot accept connections for a moment: %s%s",
+                   strerror(error),
+                   error == EMFILE || error == ENFILE ? "; raise max_filedescriptors" : "");
+    loop_unwatch(&l->watch);
+    timeout_set(&pauses, &l->pause);
+}
+
+/* Faults of the connection that came, not of us: it is gone, the next one may be well. */
+static bool is_its_own(int error)
+{
+    return error == ECONNABORTED || error == EINTR || error == EPROTO || error == EPERM ||
+           error == ENETDOWN || error == ENETUNREACH || error == EHOSTDOWN ||
+           error == EHOSTUNREACH || error == ENOPROTOOPT || error == EOPNOTSUPP || error == ENONET;
+}
+
+static void listener_ready(struct watch *w, unsigned what)
+{
+    struct listener *l = w->arg;
+    unsigned got = 0;
+
+    (void)what;
+    while (got < l->batch) {
+        struct sockaddr_storage addr;
+        socklen_t len = sizeof addr;
+        int fd = accept4(l->fd, (struct sockaddr *)&addr, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        got++;
+        if (fd >= 0) {
+            l->accepted(l, fd, (struct sockaddr *)&addr, len);
+            if (l->fd < 0)
+                return;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            l->batch = got > 1 ? got - 1 : 1;
+            return;
+        } else if (!is_its_own(errno)) {
+            accept_failed(l, errno);
+            return;
+        }
+    }
+    if (l->batch < BATCH)
+        l->batch *= 2;
+}
+
+void listener_start(struct listener *l, int fd,
+                    void (*accepted)(struct listener *, int fd, const struct sockaddr *, socklen_t))
+{
+    void *owner = l->owner;
+
+    if (!list_linked(&pauses.link))
+        timeout_class_init(&pauses, (bt_duration){PAUSE_MS}, pause_over);
+    memset(l, 0, sizeof *l);
+    l->fd = fd;
+    l->batch = 1;
+    l->accepted = accepted;
+    l->owner = owner;
+    loop_watch(&l->watch, fd, WATCH_READ, listener_ready, l);
+}
+
+void listener_stop(struct listener *l)
+{
+    if (l->fd < 0)
+        return;
+    loop_unwatch(&l->watch);
+    timeout_clear(&l->pause);
+    close(l->fd);
+    l->fd = -1;
+}

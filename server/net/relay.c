@@ -1,0 +1,118 @@
+/* relay.c - two streams pumped into each other, until both sides are done.
+ *
+ * A side that was reset may have said something before: that is delivered first, and only then is
+ * the relay over.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "net/relay.h"
+
+#include <string.h>
+
+#include "net/buffer.h"
+#include "stat/counts.h"
+
+enum { READS = 8 }; /* in one go, so that one fast pair does not hold up the others */
+
+/* Move what side `from` says to the other, until one of them would block. All bytes of a relay pass
+ * here and nowhere else. true: something was moved. */
+static bool move(struct relay *r, int from)
+{
+    struct stream *in = r->side[from], *out = r->side[!from];
+    uint64_t was = r->bytes[from];
+
+    for (int i = 0; i < READS; i++) {
+        ssize_t n;
+
+        if (r->done[from] || out->cut || stream_pending(out) > 0)
+            break;
+        n = stream_read(in, buffer_in(), BUFFER_IN);
+        if (n == BT_IO_EOF) {
+            r->done[from] = true;
+            stream_shutdown(out);
+        }
+        if (n <= 0)
+            break;
+        r->bytes[from] += (uint64_t)n;
+        if (!stream_put(out, buffer_in(), (size_t)n))
+            break;
+        if (i == READS - 1)
+            stream_again(in);
+    }
+    count_by(tunnel_bytes, (int64_t)(r->bytes[from] - was));
+    return r->bytes[from] != was;
+}
+
+static void finish(struct relay *r, enum relay_why why)
+{
+    relay_stop(r);
+    r->over(r, why);
+}
+
+/* Reset, and nothing that it said before is still on its way. */
+static bool lost(const struct relay *r, int side)
+{
+    return r->side[side]->cut && !r->side[side]->readable && stream_pending(r->side[!side]) == 0;
+}
+
+static void relay_ready(struct stream *s)
+{
+    struct relay *r = s->owner;
+    bool moved = move(r, 0);
+
+    moved |= move(r, 1);
+    if (moved && r->cls != NULL)
+        timeout_set(r->cls, &r->timeout);
+    if (lost(r, 0))
+        finish(r, RELAY_A_FAILED);
+    else if (lost(r, 1))
+        finish(r, RELAY_B_FAILED);
+    else if (r->done[0] && r->done[1] && stream_pending(r->side[0]) == 0 &&
+             stream_pending(r->side[1]) == 0)
+        finish(r, RELAY_ENDED);
+}
+
+static void relay_expired(struct timeout *t)
+{
+    finish(LIST_OF(t, struct relay, timeout), RELAY_IDLE);
+}
+
+void relay_class_init(struct timeout_class *cls, bt_duration idle)
+{
+    timeout_class_init(cls, idle, relay_expired);
+}
+
+void relay_start(struct relay *r, struct stream *a, struct stream *b, struct timeout_class *cls,
+                 void (*over)(struct relay *, enum relay_why))
+{
+    struct stream *side[2] = {a, b};
+
+    for (int i = 0; i < 2; i++) {
+        r->side[i] = side[i];
+        r->bytes[i] = 0;
+        r->done[i] = false;
+        r->was_ready[i] = side[i]->ready;
+        r->was_owner[i] = side[i]->owner;
+        side[i]->ready = relay_ready;
+        side[i]->owner = r;
+        stream_watch(side[i]);
+    }
+    r->cls = cls;
+    r->over = over;
+    r->running = true;
+    if (cls != NULL)
+        timeout_set(cls, &r->timeout);
+    stream_again(a); /* bytes may be there already, and over() must not be called from here */
+}
+
+void relay_stop(struct relay *r)
+{
+    if (!r->running)
+        return;
+    r->running = false;
+    timeout_clear(&r->timeout);
+    for (int i = 0; i < 2; i++) {
+        r->side[i]->ready = r->was_ready[i];
+        r->side[i]->owner = r->was_owner[i];
+        deferred_cancel(&r->side[i]->again);
+    }
+}
