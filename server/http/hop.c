@@ -32,7 +32,8 @@ void hop_mark(struct head *head)
             while (head_list_next(&rest, &member))
                 drop_named(head, member);
     }
-    drop_named(head, BT_STR("HTTP2-Settings")); /* goes with an Upgrade that is not passed on */
+    if (head_has(head, HEADER_UPGRADE)) /* goes with an Upgrade to h2c, which is not passed on */
+        drop_named(head, BT_STR("HTTP2-Settings"));
 }
 
 /* ---- lists that grow at each hop ---- */

@@ -9,7 +9,7 @@
 
 /* Set .drop on each field that must not travel on: the hop-by-hop fields of the table, those that
  * Connection names (but never one that the table knows as end to end: a client must not be able to
- * take away Host, Cache-Control, X-Forwarded-For...), HTTP2-Settings, and framing (Content-Length
+ * take away Host, Cache-Control, X-Forwarded-For...), HTTP2-Settings beside Upgrade, and framing (Content-Length
  * too), which writer_framing() writes anew. Host stays; drop it when writing another one. */
 void hop_mark(struct head *);
 

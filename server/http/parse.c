@@ -298,6 +298,10 @@ static enum head_fault note_connection(struct parser *p, bt_str value)
 {
     bt_str member;
 
+    if (str_eq_literal(value, "keep-alive")) { /* by far the most frequent */
+        p->keep = true;
+        return ++p->members > HEAD_CONNECTION_MAX ? FAULT_CONNECTION : FAULT_NONE;
+    }
     while (head_list_next(&value, &member)) {
         if (++p->members > HEAD_CONNECTION_MAX)
             return FAULT_CONNECTION;
@@ -370,7 +374,8 @@ static bool may_mend(const struct parser *p, enum header_id id)
     return p->writable != NULL && (header_flags(id) & (HEADER_FRAMING | HEADER_HOP)) == 0;
 }
 
-static enum head_fault parse_name(struct parser *p, struct head_field *field)
+/* A name that is not in the table, or not followed by its colon: look at each byte. */
+static enum head_fault parse_odd_name(struct parser *p, struct head_field *field)
 {
     const char *from = p->at, *at = from, *colon;
 
@@ -392,6 +397,18 @@ static enum head_fault parse_name(struct parser *p, struct head_field *field)
     if (p->end - at >= 2 && at[0] == '\r' && at[1] == '\n')
         return FAULT_COLON;
     return control_fault(p, FAULT_NAME);
+}
+
+static enum head_fault parse_name(struct parser *p, struct head_field *field)
+{
+    const char *colon = scan_byte(p->at, p->end, ':');
+
+    field->name = str_span(p->at, colon);
+    field->id = header_find(field->name);
+    if (field->id == HEADER_OTHER || colon == p->end)
+        return parse_odd_name(p, field);
+    p->at = colon + 1; /* a name of the table has proper bytes only */
+    return FAULT_NONE;
 }
 
 /* The line that follows is folded into this one: undo that in place, and go on behind it. */

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "http/scan.h"
 
-enum { HOST_MAX = 253, PORT_DIGITS = 5 };
+enum { HOST_MAX = 253, PORT_DIGITS = 5, HOST_UPPER = 2 };
 
 /* host[:port] taken apart. */
 struct authority {
@@ -26,7 +26,7 @@ struct authority {
     char text[HOST_MAX + 1]; /* where a changed host is written */
 };
 
-/* Bytes of a name: 1 as it should be, 2 upper case. Sub-delimiters and escapes are in the grammar of
+/* Bytes of a name: as they should be, or upper case. Sub-delimiters and escapes are in the grammar of
  * URLs, but in no name that can be looked up, and a hole in many a rule. */
 static const uint8_t host_class[256] = {
     ['-'] = 1, ['.'] = 1, ['_'] = 1, ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1,
@@ -137,31 +137,34 @@ static enum head_fault host_number(struct authority *out)
     return too_large ? FAULT_TARGET_HOST : FAULT_NONE;
 }
 
-/* A name of `len` bytes that are all in host_class: lower case, no trailing dot, no empty label. */
-static enum head_fault host_name(bt_str host, bool upper, struct authority *out)
+/* A name, up to the first byte that none may have: lower case, no trailing dot, no empty label. */
+static enum head_fault host_name(bt_str text, size_t *used, struct authority *out)
 {
-    size_t label = 0;
+    size_t i = 0, len, label = 0, label_before = 0;
+    unsigned classes = 0;
 
-    if (host.len > 0 && host.at[host.len - 1] == '.')
-        host.len--;
-    if (host.len == 0 || host.len > HOST_MAX)
-        return FAULT_TARGET_HOST;
-    for (const char *dot = host.at, *end = dot + host.len;
-         (dot = memchr(dot, '.', (size_t)(end - dot))) != NULL; dot++) {
-        size_t at = (size_t)(dot - host.at);
-
-        if (at == label)
+    for (; i < text.len && host_class[(uint8_t)text.at[i]] != 0; i++) {
+        classes |= host_class[(uint8_t)text.at[i]];
+        if (text.at[i] != '.')
+            continue;
+        if (i == label)
             return FAULT_TARGET_HOST;
-        label = at + 1;
+        label_before = label;
+        label = i + 1;
     }
-    if (label == host.len)
+    *used = len = i;
+    if (len != 0 && label == len) { /* the trailing dot */
+        label = label_before;
+        len--;
+    }
+    if (len == 0 || len > HOST_MAX)
         return FAULT_TARGET_HOST;
-    out->host = host;
-    if (upper) {
-        host_write(out, host.at, host.len);
-        str_lower_in_place(out->text, host.len);
+    out->host = (bt_str){text.at, len};
+    if (classes & HOST_UPPER) {
+        host_write(out, text.at, len);
+        str_lower_in_place(out->text, len);
     }
-    return str_is(host.at[label], STR_DIGIT) ? host_number(out) : FAULT_NONE;
+    return str_is(text.at[label], STR_DIGIT) ? host_number(out) : FAULT_NONE;
 }
 
 /* "[...]" without a zone. */
@@ -183,20 +186,14 @@ static enum head_fault host_literal(bt_str text, size_t *used, struct authority 
 static enum head_fault authority_parse(bt_str text, struct authority *out)
 {
     enum head_fault fault;
-    uint8_t classes = 0;
-    size_t i = 0;
+    size_t used = 0;
 
     out->bracketed = out->host_changed = out->is_addr = false;
-    if (text.len > 0 && text.at[0] == '[') {
-        fault = host_literal(text, &i, out);
-    } else {
-        while (i < text.len && host_class[(uint8_t)text.at[i]] != 0)
-            classes |= host_class[(uint8_t)text.at[i++]];
-        if (i < text.len && text.at[i] != ':')
-            return FAULT_TARGET_HOST;
-        fault = host_name((bt_str){text.at, i}, (classes & 2) != 0, out);
-    }
-    return fault != FAULT_NONE ? fault : split_port(str_skip(text, i), out);
+    if (text.len > 0 && text.at[0] == '[')
+        fault = host_literal(text, &used, out);
+    else
+        fault = host_name(text, &used, out);
+    return fault != FAULT_NONE ? fault : split_port(str_skip(text, used), out);
 }
 
 bool url_host_valid(bt_str text)
