@@ -1,0 +1,94 @@
+/* listfile.c - files whose lines are values: acl NAME TYPE "FILE".
+ *
+ * A list may have a million lines, so its text is kept once: words point into it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "conf/listfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "conf/complain.h"
+#include "conf/file.h"
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The value in a line, which a NUL may be put behind. */
+static bt_str value_of(char *line, size_t len)
+{
+    char *at = line, *end = line + len;
+
+    while (at < end && is_blank(*at))
+        at++;
+    for (char *hash = at; hash < end; hash++)
+        if (*hash == '#' && (hash == at || is_blank(hash[-1])))
+            end = hash;
+    while (end > at && is_blank(end[-1]))
+        end--;
+    return str_span(at, end);
+}
+
+/* Into `word`, when there is room; the number of values. */
+static size_t cut(char *text, size_t len, const char *file, struct bt_word *word)
+{
+    char *end = text + len;
+    uint32_t line = 0;
+    size_t n = 0;
+
+    for (char *at = text, *next; at < end; at = next) {
+        char *newline = memchr(at, '\n', (size_t)(end - at));
+        next = newline != NULL ? newline + 1 : end;
+        line++;
+        bt_str value = value_of(at, (size_t)((newline != NULL ? newline : end) - at));
+        if (value.len == 0)
+            continue;
+        if (word != NULL) {
+            word[n] = (struct bt_word){
+                .text = value, .file = file, .line = line, .column = (uint32_t)(value.at - at) + 1};
+        }
+        n++;
+    }
+    /* Only now, since the byte behind a value is the end of its line. */
+    for (size_t i = 0; word != NULL && i < n; i++)
+        text[(size_t)(word[i].text.at - text) + word[i].text.len] = '\0';
+    return n;
+}
+
+bool listfile_read(const struct bt_word *at, struct bt_arena *arena, struct bt_args *out,
+                   struct bt_error *err)
+{
+    struct stat about;
+    size_t len = 0;
+    const char *path = file_near(arena, at->file, at->text);
+
+    *out = (struct bt_args){NULL, 0};
+    if (access(path, F_OK) != 0 && access(at->text.at, F_OK) == 0)
+        path = at->text.at;
+    char *read = file_slurp(path, &len, &about);
+    if (read == NULL)
+        return bt_complain(err, at,
+                           "cannot read the list file %s: %s (an empty list in its place could "
+                           "open what it closes)",
+                           complain_word(err, at->text), strerror(errno));
+    bool wide = len >= 2 && (memcmp(read, "\xff\xfe", 2) == 0 || memcmp(read, "\xfe\xff", 2) == 0);
+    if (wide || memchr(read, '\0', len) != NULL) {
+        free(read);
+        return bt_complain(err, at, "the list file %s is not a text file: save it as UTF-8",
+                           complain_word(err, at->text));
+    }
+    size_t mark = len >= 3 && memcmp(read, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    char *text = bt_alloc_raw(arena, len - mark + 1);
+    memcpy(text, read + mark, len - mark);
+    free(read);
+    text[len - mark] = '\0';
+    size_t n = cut(text, len - mark, path, NULL);
+    struct bt_word *word = bt_alloc_raw(arena, (n + 1) * sizeof *word);
+    *out = (struct bt_args){word, cut(text, len - mark, path, word)};
+    return true;
+}
