@@ -6,6 +6,7 @@
 #include "plug/rows.h"
 
 #include "base/str.h"
+#include "base/suggest.h"
 #include "conf/grammar.h"
 
 struct vetting {
@@ -58,12 +59,34 @@ static void vet_status(struct vetting *vet, const char *what, const char *name,
         fault(vet, what, name, "has status %d, which does not exist", (int)status);
 }
 
+/* A word of a grammar that is no type is a literal, so that a slip of the pen would pass: a literal
+ * one letter away from a type is taken for one. */
+static void vet_literals(struct vetting *vet, const char *what, const char *name, const char *args)
+{
+    static const char *const types[] = {
+        "on|off", "int",   "percent", "size", "duration", "word", "path",     "addr",    "host",
+        "port",   "regex", "command", "text", "format",   "acls", "fastacls", "options", "any"};
+    bt_str rest = str_from(args), word;
+
+    while (str_word(&rest, &word)) {
+        while (word.len > 0 && word.at[0] == '[')
+            word = str_skip(word, 1);
+        while (word.len > 0 && strchr("].+", word.at[word.len - 1]) != NULL)
+            word.len--;
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+            if (suggest_distance(word, str_from(types[i]), 1) == 1)
+                fault(vet, what, name, "has the grammar \"%s\", where '%.*s' seems to mean '%s'",
+                      args, BT_STR_ARGS(word), types[i]);
+    }
+}
+
 static const struct grammar *vet_grammar(struct vetting *vet, const char *what, const char *name,
                                          const char *args)
 {
     const char *why = NULL;
     const struct grammar *grammar = grammar_compile(vet->arena, args, &why);
 
+    vet_literals(vet, what, name, args);
     if (grammar == NULL)
         fault(vet, what, name, "has the grammar \"%s\", which is none: %s", args, why);
     return grammar;
