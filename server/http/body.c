@@ -1,8 +1,8 @@
 /* body.c - where a message body ends, and the payload in it; chunks decoded and encoded.
  *
  * The chunk decoder takes one byte of framing at a time and payload in slices, so that it stops and
- * goes on anywhere. What it lets through as an extension or a trailer is dropped, not forwarded; it is
- * checked all the same, since a receiver that sees a line's end elsewhere sees another message.
+ * goes on anywhere. What it lets through as an extension or a trailer is dropped, not forwarded; it
+ * is checked all the same, since a receiver that sees a line's end elsewhere sees another message.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "http/body.h"

@@ -46,8 +46,8 @@ void body_init_response(struct body *, const struct head *, enum method request)
 enum body_result {
     BODY_DATA, /* *data is the next piece of payload, never empty; call again */
     BODY_MORE, /* all input is used up, the message goes on */
-    BODY_END, /* the message is complete; *at stands behind its last byte. Told again if asked again */
-    BODY_BAD /* not a proper chunked body; close the connection */
+    BODY_END,  /* complete; *at stands behind the last byte. Told again if asked again */
+    BODY_BAD   /* not a proper chunked body; close the connection */
 };
 
 /* Take the next step through the bytes *at .. end. Moves *at behind what was used (with BODY_DATA:
@@ -60,8 +60,8 @@ bool body_eof(struct body *);
 /* Bytes of payload to come: exact for NONE and LENGTH; -1: nobody knows. */
 int64_t body_left(const struct body *);
 
-/* ---- encoder: for each piece body_chunk_head(), the piece, BODY_CHUNK_END; at last BODY_LAST_CHUNK.
- * An empty piece must not be encoded: it would be the last chunk. ---- */
+/* ---- encoder: for each piece body_chunk_head(), the piece, BODY_CHUNK_END; at last
+ * BODY_LAST_CHUNK. An empty piece must not be encoded: it would be the last chunk. ---- */
 
 #define BODY_CHUNK_HEAD_MAX 20
 /* The line before a chunk of n bytes (n > 0), into out; returns its length. */

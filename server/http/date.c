@@ -57,9 +57,9 @@ static int days_of_month(int64_t year, int month)
 
 /* ---- from text ---- */
 
-/* Match text with a pattern of the same length: a digit of the day, hour, minute, second or year for
- * D H N S Y, a letter of the month for m, a digit or a blank for d; other bytes stand for themselves.
- * The numbers go to *out. */
+/* Match text with a pattern of the same length: a digit of the day, hour, minute, second or year
+ * for D H N S Y, a letter of the month for m, a digit or a blank for d; other bytes stand for
+ * themselves. The numbers go to *out. */
 static bool match(const char *text, const char *pattern, struct civil *out)
 {
     const char *month = NULL;

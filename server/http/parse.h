@@ -60,9 +60,9 @@ const char *head_fault_name(enum head_fault); /* "HOST_TWICE": for logs and test
  * at least two bytes are there (a lone CR: ask again when more came). */
 size_t head_skip(const char *buf, size_t len);
 
-/* Length of the head that begins at buf, with its empty line; 0: not all there yet. *scanned is 0 at
- * the first call and kept by the caller between calls, so that each byte is looked at once. Bare LF
- * counts as a line's end, so that the parser refuses it at once instead of a timeout. */
+/* Length of the head that begins at buf, with its empty line; 0: not all there yet. *scanned is 0
+ * at the first call and kept by the caller between calls, so that each byte is looked at once. Bare
+ * LF counts as a line's end, so that the parser refuses it at once instead of a timeout. */
 size_t head_end(const char *buf, size_t len, size_t *scanned);
 
 /* Whether what is there so far can still become a request / a response; cheap, looks at the first

@@ -1,7 +1,8 @@
 /* url.c - what a request asks for: the four forms of a target, checked and normalised.
  *
  * A target is split without copying; most are already as they should be, and then everything in the
- * result is a slice of it. Otherwise the text is built anew, once, and all parts are slices of that.
+ * result is a slice of it. Otherwise the text is built anew, once, and all parts are slices of
+ * that.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "http/url.h"
@@ -26,8 +27,8 @@ struct authority {
     char text[HOST_MAX + 1]; /* where a changed host is written */
 };
 
-/* Bytes of a name: as they should be, or upper case. Sub-delimiters and escapes are in the grammar of
- * URLs, but in no name that can be looked up, and a hole in many a rule. */
+/* Bytes of a name: as they should be, or upper case. Sub-delimiters and escapes are in the grammar
+ * of URLs, but in no name that can be looked up, and a hole in many a rule. */
 static const uint8_t host_class[256] = {
     ['-'] = 1, ['.'] = 1, ['_'] = 1, ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1,
     ['5'] = 1, ['6'] = 1, ['7'] = 1, ['8'] = 1, ['9'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1,

@@ -21,17 +21,18 @@ enum url_form {
 
 struct url {
     enum url_form form;
-    uint16_t port; /* with the scheme's default; 0: none known (ORIGIN, ASTERISK, other schemes) */
+    uint16_t port;     /* with the scheme's default; 0: none known (ORIGIN, ASTERISK, others) */
     bool host_is_addr; /* addr is set, in whatever spelling the host came */
     bt_str scheme;     /* lower case; empty for CONNECT, ORIGIN and ASTERISK */
     bt_str userinfo;   /* as given, without "@"; NONE: none. A secret: neither log nor forward it */
-    bt_str host; /* lower case, no brackets, no trailing dot; addresses in their one spelling */
-    bt_str authority; /* for the Host field: host, [v6] in brackets, ":port" unless the default.
-                         * CONNECT: always with the port */
-    bt_str path; /* path and query from "/" on; "*" for ASTERISK, and for OPTIONS without a path;
-                         * empty for CONNECT */
-    bt_str text; /* the whole URL without user information, as ACLs and logs see it; CONNECT:
-                         * host:port; ORIGIN and ASTERISK: the target as it came */
+    bt_str host;       /* lower case, no brackets, no trailing dot; addresses in one spelling */
+    /* For the Host field: host, [v6] in brackets, ":port" unless the default; CONNECT: always. */
+    bt_str authority;
+    /* Path and query from "/" on; "*" for ASTERISK and OPTIONS without a path; CONNECT: empty. */
+    bt_str path;
+    /* The whole URL without user information, as ACLs and logs see it; CONNECT: host:port; ORIGIN
+     * and ASTERISK: the target as it came. */
+    bt_str text;
     union {
         struct sockaddr any;
         struct sockaddr_in v4;
@@ -39,14 +40,15 @@ struct url {
     } addr; /* with the port, ready to be dialled; valid when host_is_addr */
 };
 
-/* Parse the target of a request. *out holds slices of target, and of the arena where the normal form
- * differs. The arena may be NULL when only the fault matters (then text that would need memory is
- * left empty). Refused: blanks, control bytes, fragments, empty or percent-encoded hosts, zones, ports
- * outside 1-65535, CONNECT without a port, "*" with other methods than OPTIONS. */
+/* Parse the target of a request. *out holds slices of target, and of the arena where the normal
+ * form differs. The arena may be NULL when only the fault matters (then text that would need memory
+ * is left empty). Refused: blanks, control bytes, fragments, empty or percent-encoded hosts, zones,
+ * ports outside 1-65535, CONNECT without a port, "*" with other methods than OPTIONS. */
 enum head_fault url_parse(struct bt_arena *, enum method, bt_str target, struct url *out);
 
-/* Fill host, port, authority and addr of *out from "host[:port]" (the Host field of an ORIGIN target),
- * with the default port of `scheme`; form, path and userinfo stay, scheme and text are made anew. */
+/* Fill host, port, authority and addr of *out from "host[:port]" (the Host field of an ORIGIN
+ * target), with the default port of `scheme`; form, path and userinfo stay, scheme and text are
+ * made anew. */
 enum head_fault url_complete(struct bt_arena *, bt_str scheme, bt_str authority, struct url *out);
 
 /* 80 for http, 443 for https, 21 for ftp, 0 for others; lower case wanted. */
