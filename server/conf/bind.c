@@ -147,6 +147,7 @@ static bool line_give(struct binding *binding, const struct bind_target *target,
         .options = fits->options,
         .text = line->text,
         .arena = binding->arena,
+        .row = row,
     };
     if (fits->has_acls && hooks->acls != NULL)
         given->acls = hooks->acls(hooks->ctx, fits->acls, row, fits->may_wait, binding->err);
