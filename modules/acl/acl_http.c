@@ -28,10 +28,10 @@ static const char *canonical(bt_str word, const char *const *list)
 
 /* Methods are case-sensitive (RFC 9110 9.1), but who writes `get` here means GET. */
 static const char *const methods[] = {
-    "GET",      "HEAD",      "POST",   "PUT",    "DELETE",   "CONNECT",  "OPTIONS", "TRACE",
-    "PATCH",    "PURGE",     "SEARCH", "REPORT", "PROPFIND", "PROPPATCH", "MKCOL",  "COPY",
-    "MOVE",     "LOCK",      "UNLOCK", "BMOVE",  "BDELETE",  "BPROPFIND", "MERGE",  "CHECKOUT",
-    "MKACTIVITY", "QUERY",   NULL};
+    "GET",       "HEAD",  "POST",     "PUT",        "DELETE", "CONNECT",  "OPTIONS",
+    "TRACE",     "PATCH", "PURGE",    "SEARCH",     "REPORT", "PROPFIND", "PROPPATCH",
+    "MKCOL",     "COPY",  "MOVE",     "LOCK",       "UNLOCK", "BMOVE",    "BDELETE",
+    "BPROPFIND", "MERGE", "CHECKOUT", "MKACTIVITY", "QUERY",  NULL};
 
 static bool method_valid(bt_str word)
 {
@@ -90,8 +90,9 @@ static void *proto_compile(const struct bt_acl_values *acl, size_t n, struct bt_
                 bt_caution(err, at, "no request has the scheme '%s': it never matches",
                            at->text.at);
             else if (strcmp(known, "cache_object") == 0)
-                bt_caution(err, at, "cache_object never matches; the predefined ACL manager is for "
-                                    "pages of the cache manager");
+                bt_caution(err, at,
+                           "cache_object never matches; the predefined ACL manager is for "
+                           "pages of the cache manager");
             else
                 row[rows++] = (struct acl_name_row){{known, strlen(known)}, (uint32_t)i};
         }

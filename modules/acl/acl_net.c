@@ -156,17 +156,19 @@ static bool range_read(const struct bt_word *at, bt_str first, bt_str last, bt_s
     if (!address_read(last, out->to, &last_v6))
         return bad_address(at, last, err);
     if (is_v4(out->from) != is_v4(out->to))
-        return bt_complain(err, at, "range %s begins in one family of addresses and ends in the other",
+        return bt_complain(err, at,
+                           "range %s begins in one family of addresses and ends in the other",
                            at->text.at);
     if (memcmp(out->from, out->to, 16) > 0)
         return bt_complain(err, at, "range %s ends before it begins", at->text.at);
     if (prefix.at != NULL && !prefix_read(at, prefix, v6, &bits, err))
         return false;
     if (is_v4(out->from) && bits < 96)
-        return bt_complain(err, at,
-                           "a prefix of an IPv4-mapped address has 96 to 128 bits; %s would hold all "
-                           "of IPv4",
-                           at->text.at);
+        return bt_complain(
+            err, at,
+            "a prefix of an IPv4-mapped address has 96 to 128 bits; %s would hold all "
+            "of IPv4",
+            at->text.at);
     bool stray = clear_below(out->from, bits);
     if (first.at == last.at && stray) {
         char text[INET6_ADDRSTRLEN];
@@ -500,7 +502,8 @@ static enum bt_match localport_match(const void *compiled, struct bt_txn *txn, u
     const struct sockaddr *addr = bt_local_addr(txn);
 
     if (addr != NULL && addr->sa_family == AF_INET)
-        ports_find(compiled, ntohs(((const struct sockaddr_in *)(const void *)addr)->sin_port), bits);
+        ports_find(compiled, ntohs(((const struct sockaddr_in *)(const void *)addr)->sin_port),
+                   bits);
     else if (addr != NULL && addr->sa_family == AF_INET6)
         ports_find(compiled, ntohs(((const struct sockaddr_in6 *)(const void *)addr)->sin6_port),
                    bits);

@@ -36,8 +36,8 @@ struct acls {
     size_t n, room;
     struct acl_type *types;
     struct acl_missing *missing; /* names used, and not defined above */
-    uint32_t codes; /* of a memo: 2-bit answers, one an ACL or one a type */
-    uint32_t words; /* of a memo: 64-bit words, for codes and bits */
+    uint32_t codes;              /* of a memo: 2-bit answers, one an ACL or one a type */
+    uint32_t words;              /* of a memo: 64-bit words, for codes and bits */
     bool compiled;
 };
 
@@ -72,10 +72,10 @@ unsigned acl_cost(const struct acl *);
 
 /* What one exchange has learnt so far: in its arena, made at first use. */
 struct acl_memo {
-    const struct acl *last;        /* looked at last, whatever it answered: deny_info goes by it */
-    const void *paused;            /* a list that waits, and where: it goes on from there */
+    const struct acl *last; /* looked at last, whatever it answered: deny_info goes by it */
+    const void *paused;     /* a list that waits, and where: it goes on from there */
     uint32_t paused_line, paused_term;
-    uint64_t word[];               /* codes (cleared), then the bits of each type (not cleared) */
+    uint64_t word[]; /* codes (cleared), then the bits of each type (not cleared) */
 };
 
 /* Where the exchange keeps its memo (NULL until one is made). By flow/export.c. */

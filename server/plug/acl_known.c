@@ -136,7 +136,8 @@ static bool is_chance(bt_str text)
     uint64_t a, b;
 
     if (str_split(text, '/', &before, &after) || str_split(text, ':', &before, &after))
-        return str_uint(before, UINT32_MAX, &a) && str_uint(after, UINT32_MAX, &b) && a > 0 && b > 0;
+        return str_uint(before, UINT32_MAX, &a) && str_uint(after, UINT32_MAX, &b) && a > 0 &&
+               b > 0;
     return str_split(text, '.', &before, &after) &&
            (before.len == 0 || str_eq_literal(before, "0")) && after.len > 0 &&
            str_all(after, STR_DIGIT);
@@ -241,7 +242,8 @@ static const struct bt_acl_type types[] = {
     KNOWN("time", "word...", BT_AT_ACCEPT, 0, time_check,
           "It is one of these days (SMTWHFA, D) and hours (09:00-17:30)."),
     KNOWN("browser", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL, "The User-Agent header matches."),
-    KNOWN("referer_regex", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL, "The Referer header matches."),
+    KNOWN("referer_regex", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
+          "The Referer header matches."),
     KNOWN("req_header", "word regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
           "A header of the request matches."),
     KNOWN("rep_header", "word regex...", BT_AT_RESPONSE, BT_FOLDS, NULL,
@@ -276,8 +278,8 @@ static const struct bt_acl_type types[] = {
           "The name that a TLS client asks for, or the host of CONNECT; .NAME holds all below."),
     KNOWN("ssl::server_name_regex", "regex...", BT_AT_HELLO, BT_FOLDS, NULL,
           "The name that a TLS client asks for, or the host of CONNECT, matches."),
-    KNOWN("at_step", "SslBump1|SslBump2|SslBump3|GeneratingCONNECT...", BT_AT_ACCEPT, BT_FRESH, NULL,
-          "How far looking into a TLS connection has come."),
+    KNOWN("at_step", "SslBump1|SslBump2|SslBump3|GeneratingCONNECT...", BT_AT_ACCEPT, BT_FRESH,
+          NULL, "How far looking into a TLS connection has come."),
     KNOWN("ssl_error", "word...", BT_AT_ACCEPT, 0, NULL,
           "The origin's certificate has one of these faults."),
     KNOWN("user_cert", "word [word...]", BT_AT_ACCEPT, 0, NULL,

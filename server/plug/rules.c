@@ -75,7 +75,7 @@ const struct bt_acls *rules_acls(struct acls *acls, struct bt_args names,
     line->always = true;
     for (size_t i = 0; i < names.n; i++) {
         bt_str name = names.word[i].text;
-        bool not = negated(&name);
+        bool unlike = negated(&name);
         const struct acl *acl = acl_find(acls, name, &names.word[i], err);
         if (acl == NULL) {
             acl_note_missing(acls, &names.word[i]);
@@ -83,8 +83,8 @@ const struct bt_acls *rules_acls(struct acls *acls, struct bt_args names,
             continue;
         }
         term_check(acl, &names.word[i], row, fast, err);
-        line->term[line->n++] = (struct rules_term){acl, not};
-        line->always &= acl_is_all(acl) && !not;
+        line->term[line->n++] = (struct rules_term){acl, unlike};
+        line->always &= acl_is_all(acl) && !unlike;
     }
     return line;
 }
@@ -93,8 +93,8 @@ static struct bt_rules *rules_new(struct bt_arena *arena, const struct bt_direct
 {
     struct bt_rules *rules = bt_alloc(arena, sizeof *rules);
 
-    rules->has_default =
-        row != NULL && row->args != NULL && strstr(row->args, "allow|deny") != NULL;
+    rules->has_default = row != NULL && row->args != NULL &&
+                         strstr(row->args, "allow|deny") != NULL;
     return rules;
 }
 
