@@ -262,6 +262,9 @@ static bool module_set(void *conf, const struct bt_line *line, struct bt_error *
     struct candidate *c = candidate_of(loading, word, err);
 
     (void)conf;
+    if (line->args.n > 2)
+        return bt_complain(err, &line->args.word[2], "modules take no options here: leave out %s",
+                           line->args.word[2].text.at);
     if (c == NULL)
         return false;
     if (c->told.state == MODULE_BUILT_IN)
@@ -281,7 +284,7 @@ static bool module_set(void *conf, const struct bt_line *line, struct bt_error *
 
 static const struct bt_directive directives[] = {
     {.name = "module",
-     .args = "word on|off",
+     .args = "word on|off [word...]",
      .set = module_set,
      .doc = "Loads a module by name or by the path of its .so (on), or forbids it (off); modules "
             "that no line names are loaded when something of theirs is used."},

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -187,6 +188,11 @@ struct index *index_read(const char *folder, struct bt_arena *arena, struct bt_e
     for (size_t kind = 0; kind < ROW_KINDS; kind++)
         table_init(&index->table[kind], arena, false);
     index->n = load_list(folder, arena, &index->module);
+    if (index->n == 0 && access(folder, R_OK | X_OK) != 0)
+        bt_caution(err, NULL,
+                   "the module folder %s: %s; nothing is there but what is part of the server "
+                   "(the environment variable BOBTAIL_MODULES names another folder)",
+                   folder, strerror(errno));
     if (index->n == 0)
         return index;
 

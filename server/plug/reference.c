@@ -390,7 +390,7 @@ bool reference_explain(const struct generation *gen, const char *name, FILE *out
     for (size_t kind = 0; kind < KINDS; kind++) {
         const struct registry_row *row = registry_find(gen->registry, kinds[kind].kind,
                                                        str_from(name));
-        if (row == NULL)
+        if (row == NULL || row->module == module) /* it stands on the module's page */
             continue;
         struct card card = collect(gen, kind, row);
         fprintf(out, "%s%s ", found++ == 0 ? "" : "\n", registry_kind_name(kinds[kind].kind));

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/suggest.h"
 #include "conf/grammar.h"
+#include "plug/phase.h"
 
 struct vetting {
     const struct bt_module *module;
@@ -231,10 +232,13 @@ static void vet_log_writer(struct vetting *vet, const struct bt_log_writer *row)
 
 static void vet_hook(struct vetting *vet, const struct bt_hook *row)
 {
-    vet_words(vet, "hook", "of a phase", row->doc);
-    vet_phase(vet, "hook", "of a phase", row->phase);
+    bool exists = (unsigned)row->phase < BT_PHASE_END;
+    const char *name = exists ? phase_name(row->phase) : "";
+
+    vet_words(vet, "hook in phase", exists ? name : "none", row->doc);
+    vet_phase(vet, "hook in phase", name, row->phase);
     if (row->run == NULL)
-        fault(vet, "hook", "of a phase", "has no .run");
+        fault(vet, "hook in phase", name, "has no .run");
 }
 
 bool rows_vet(const struct bt_module *module, struct bt_arena *arena, struct bt_error *err)
