@@ -1,8 +1,7 @@
 /* arena.c - memory that dies together: bump allocation, recycled chunks, deferred calls.
  *
  * A chunk holds a power of two of bytes behind its header; those up to 64 KB go to a free list of
- * their size when their arena goes. The arena itself lies at the head of its first chunk. With
- * AddressSanitizer nothing is recycled, so that it sees each use after the end.
+ * their size when their arena goes. The arena itself lies at the head of its first chunk.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/arena.h"
@@ -13,15 +12,6 @@
 #include <string.h>
 
 #include "base/check.h"
-
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define RECYCLE 0
-#else
-#define RECYCLE 1
-#endif
 
 struct arena_chunk {
     struct arena_chunk *next;
@@ -83,7 +73,7 @@ static struct arena_chunk *chunk_take(size_t n)
 
 static void chunk_give(struct arena_chunk *chunk)
 {
-    if (RECYCLE && chunk->size <= (size_t)1 << LARGEST && kept_bytes + chunk->size <= KEPT_BYTES) {
+    if (ARENA_RECYCLES && chunk->size <= (size_t)1 << LARGEST && kept_bytes + chunk->size <= KEPT_BYTES) {
         unsigned class = class_of(chunk->size) - SMALLEST;
 
         chunk->next = kept[class];

@@ -9,6 +9,16 @@
 
 #include "bt_mem.h"
 
+/* With AddressSanitizer nothing is recycled, so that it sees each use after the end. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define ARENA_RECYCLES 0
+#else
+#define ARENA_RECYCLES 1
+#endif
+
 struct arena_chunk;
 struct arena_deferred;
 
