@@ -65,7 +65,7 @@ offenders('files have at most 800 lines', map { my $n = lines_of($_) - 1; $n > 8
     files_of(qr/\.(?:[ch]|pm|t|lua)$/, qw(server modules t lua)));
 
 offenders('files say what they are for, and under which licence', grep {
-    my $head = join "\n", (lines_of($_))[0 .. 29];
+    my $head = join "\n", grep defined, (lines_of($_))[0 .. 29];
     my ($name) = m{([^/]+)$};
     $head !~ m{^/\* \Q$name\E - \S} || $head !~ /SPDX-License-Identifier: GPL-2\.0-or-later/
 } files_of(qr/\.[ch]$/, qw(server modules t/unit t/fuzz)));

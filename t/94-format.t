@@ -25,7 +25,7 @@ for my $path (@all) {
         push @blanks, $where if $lines[$at] =~ /[ \t\r]$/;
         push @tabs, $where if $lines[$at] =~ /\t/ && $path =~ /\.(?:[ch]|pm|t|lua|sh)$/;
         # Somebody's own folders; what every machine has may be named.
-        push @places, "$where: $lines[$at]" if $lines[$at] =~ m{(?<![\w.@])/(?:work|home/\w|root/\w|tmp/(?:brief|build))\b};
+        push @places, "$where: $lines[$at]" if $lines[$at] =~ m{(?<![\w.@])/(?:work|home/\w+|root/\w+|tmp/(?:brief|build))\b};
     }
     push @blanks, "$path ends without a newline" if @lines && $lines[-1] ne '';
 }
