@@ -10,9 +10,7 @@
 #ifndef NET_RESOLVE_H
 #define NET_RESOLVE_H
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
+#include "net/addresses.h"
 #include "net/loop.h"
 
 struct resolve_opts {
@@ -45,7 +43,6 @@ enum resolve_why {
 const char *resolve_why_text(enum resolve_why);
 
 struct resolve_entry;
-struct resolve_set;
 
 /* A question. Zero bytes, or after resolve_end(). */
 struct resolve {
@@ -62,12 +59,9 @@ struct resolve {
     /* resolve.c's */
     struct list_link link;
     struct resolve_entry *entry; /* waited for */
-    struct resolve_set *set;     /* referenced */
+    struct addresses *set;       /* referenced */
     const struct sockaddr *lone_list[1];
-    union {
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } lone;
+    union address lone;
 };
 
 /* `name` may have any case and a trailing dot, and need not live on. WAIT: done() is called exactly
