@@ -217,7 +217,8 @@ static struct acl *predefined_make(struct acls *acls, const struct acl_predefine
     struct acl *acl = acl_new(acls, &name);
     const struct bt_acl_type *row = &manager_row;
 
-    acl->type_at = *at; /* complaints about its type point at the first use */
+    if (at != NULL) /* complaints about its type point at the first use */
+        acl->type_at = *at;
     acl->type_at.text = str_from(which->type);
     if (strcmp(which->name, "all") == 0) {
         acl->how = HOW_ALL;

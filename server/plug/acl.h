@@ -52,7 +52,7 @@ BT_MUST bool acl_define(void *acls, const struct bt_line *, struct bt_error *);
 BT_MUST bool acls_compile(void *acls, struct bt_arena *, struct bt_error *);
 
 /* The ACL of that name, case ignored; predefined ones are made when they are first asked for, with
- * complaints at `at` when their type cannot be had. NULL: not defined so far. */
+ * complaints at `at` (may be NULL) when their type cannot be had. NULL: not defined so far. */
 struct acl *acl_find(struct acls *, bt_str name, const struct bt_word *at, struct bt_error *);
 /* Note that `at` names (after an optional !) an ACL that is not defined above it. acls_compile()
  * complains: by then it is known whether it is defined below. */
