@@ -276,26 +276,33 @@ struct addresses {
     bool no_dns;
 };
 
-static void *addresses_compile(const struct bt_acl_values *acl, size_t n, struct bt_arena *arena,
-                               struct bt_error *err)
+static struct addresses *addresses_make(const struct bt_acl_values *acl, size_t n, bool no_dns,
+                                        struct bt_arena *arena, struct bt_error *err)
 {
     struct addresses *all = bt_alloc(arena, sizeof *all);
     bool good = true;
 
     all->set = bt_ipset_new(arena);
-    for (size_t i = 0; i < n; i++) {
-        const struct bt_word *word = acl[i].args.word;
-        size_t k = 0;
-        /* All ACLs with -n are compiled together, and it stands first in each. */
-        if (acl[i].args.n > 0 && is(word[0].text, "-n")) {
-            all->no_dns = true;
-            k = 1;
-        }
-        for (; k < acl[i].args.n; k++)
-            good &= value_add(all->set, &word[k], (uint32_t)i, err);
-    }
+    all->no_dns = no_dns;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = no_dns ? 1 : 0; k < acl[i].args.n; k++)
+            good &= value_add(all->set, &acl[i].args.word[k], (uint32_t)i, err);
     bt_ipset_seal(all->set);
     return good ? all : NULL;
+}
+
+static void *addresses_compile(const struct bt_acl_values *acl, size_t n, struct bt_arena *arena,
+                               struct bt_error *err)
+{
+    return addresses_make(acl, n, false, arena, err);
+}
+
+/* ACLs with -n are compiled apart, and it stands first in each. */
+static void *dst_compile(const struct bt_acl_values *acl, size_t n, struct bt_arena *arena,
+                         struct bt_error *err)
+{
+    bool no_dns = n > 0 && acl[0].args.n > 0 && is(acl[0].args.word[0].text, "-n");
+    return addresses_make(acl, n, no_dns, arena, err);
 }
 
 static void look_up(const struct addresses *all, const struct sockaddr *sockaddr, uint64_t *bits)
@@ -550,7 +557,7 @@ static const struct bt_acl_type types[] = {
             "-n looks at hosts that are addresses only.",
      .earliest = BT_AT_REQUEST,
      .flags = BT_SLOW | BT_NO_DNS,
-     .compile_all = addresses_compile,
+     .compile_all = dst_compile,
      .match_all = dst_match,
      .cost = 3},
     {.name = "localip myip",
