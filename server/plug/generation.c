@@ -533,7 +533,7 @@ struct generation *generation_load_all(const struct bt_module *const *statics, s
 
     for (struct candidate *c = loading->first; c != NULL; c = c->next)
         if (!open_candidate(loading, c))
-            bt_complain(err, NULL, "%s", c->told.refused);
+            bt_caution(err, NULL, "%s", c->told.refused);
     vet_aliases(loading);
     return end(loading);
 }

@@ -66,7 +66,7 @@ struct generation *generation_look(const char *path, const struct bt_module *con
                                    size_t n, struct bt_error *);
 
 /* Without a file: each module of the module folder loaded, no setup run; for the manual. A module
- * that cannot be loaded, an alias of nothing, two rows of one name are faults. */
+ * that cannot be loaded is a warning; an alias of nothing, two rows of one name are faults. */
 struct generation *generation_load_all(const struct bt_module *const *statics, size_t n,
                                        struct bt_error *);
 
