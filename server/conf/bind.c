@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "conf/bind.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -68,7 +69,7 @@ static bool unknown_name(struct binding *binding, const struct bt_word *name)
         return bt_complain(binding->err, name,
                            "unknown directive %s: names are in lower case; write %s", shown, near);
     if (near != NULL)
-        return bt_complain(binding->err, name, "unknown directive %s; did you mean %s?", shown,
+        return bt_complain(binding->err, name, "unknown directive %s; did you mean '%s'?", shown,
                            near);
     return bt_complain(binding->err, name, "unknown directive %s", shown);
 }
@@ -93,25 +94,51 @@ static bool row_find(struct binding *binding, const struct bt_word *name, struct
     return true;
 }
 
-/* Say once a row that it does not work, at its first line. false: the start is refused. */
+/* Does the line ask for what happens anyway? The preset of a row that is not built says what that
+ * is: patterns of words, separated by |. */
+static bool is_fulfilled(const struct bt_directive *row, const struct grammar_line *fits,
+                         struct bt_arena *arena)
+{
+    struct str_builder words;
+    bt_str rest = str_from(row->preset), one;
+
+    if (row->preset == NULL)
+        return false;
+    str_builder_arena(&words, arena, 64);
+    for (size_t i = 0; i < fits->args.n + fits->acls.n; i++) {
+        const struct bt_word *word = i < fits->args.n ? &fits->args.word[i]
+                                                      : &fits->acls.word[i - fits->args.n];
+        if (i > 0)
+            str_add_char(&words, ' ');
+        str_add(&words, word->text);
+    }
+    const char *text = str_built(&words).at;
+    while (str_cut(&rest, '|', &one))
+        if (fnmatch(bt_str_copy(arena, one).at, text, 0) == 0)
+            return true;
+    return false;
+}
+
+/* Say once that a name does not work, at its first line. false: the start is refused. */
 static bool status_tell(struct known *known, const struct bt_word *name, struct bt_error *err)
 {
     const struct bt_directive *row = known->row;
     const char *note = row->note != NULL ? row->note : "";
     const char *colon = row->note != NULL ? ": " : "";
 
-    if (row->status == BT_BUILT || known->told)
+    if (known->told)
         return row->status != BT_UNBUILT;
     known->told = true;
-    if (row->status == BT_IGNORED)
-        bt_caution(err, name, "%s is known and ignored%s%s", name->text.at, colon, note);
-    else if (row->status == BT_OBSOLETE)
-        bt_caution(err, name, "%s is obsolete and ignored%s%s", name->text.at, colon, note);
-    else
+    if (row->status == BT_UNBUILT)
         return bt_complain(err, name,
-                           "%s is not built yet, and to start without it would be unsafe%s%s",
+                           "%s is not built yet, and to start without it would be unsafe%s%s; "
+                           "remove the line if you can do without",
                            name->text.at, colon, note);
-    return row->status != BT_UNBUILT;
+    bt_caution(err, name,
+               row->status == BT_IGNORED ? "%s is known and ignored%s%s"
+                                         : "%s is obsolete and ignored%s%s",
+               name->text.at, colon, note);
+    return true;
 }
 
 /* ---- lines ---- */
@@ -125,6 +152,7 @@ static struct grammar_of grammar_of(const struct bt_directive *row, const struct
         .option_size = row->option_size,
         .unit = row->unit,
         .flags = row->flags,
+        .quiet = row->status != BT_BUILT,
         .format = hooks != NULL ? hooks->format : NULL,
         .ctx = hooks != NULL ? hooks->ctx : NULL,
         .arena = arena,
@@ -168,6 +196,16 @@ static bool line_give(struct binding *binding, const struct bind_target *target,
     return true;
 }
 
+/* The ACLs of a line that does not fit may be faulty, too, and nobody else will look at them. */
+static void acls_look(struct binding *binding, const struct bt_directive *row,
+                      const struct grammar_line *fits)
+{
+    const struct bind_hooks *hooks = binding->hooks;
+
+    if (fits->acls.n > 0 && hooks->acls != NULL)
+        (void)hooks->acls(hooks->ctx, fits->acls, row, fits->may_wait, binding->err);
+}
+
 static bool line_bind(struct binding *binding, struct file_line *line)
 {
     struct bt_error *err = binding->err;
@@ -182,17 +220,15 @@ static bool line_bind(struct binding *binding, struct file_line *line)
         return false;
     line->row = target.row;
     err->secret = (target.row->flags & BT_SECRET) != 0;
-    bool good = status_tell(known, &line->name, err);
     struct grammar_of of = grammar_of(target.row, binding->hooks, binding->arena);
-    if (!grammar_line(known->grammar, &of, line, &fits, err)) {
-        /* Its ACLs may be faulty, too, and nobody else will look at them. */
-        if (fits.has_acls && fits.acls.n > 0 && binding->hooks->acls != NULL)
-            (void)binding->hooks->acls(binding->hooks->ctx, fits.acls, target.row, fits.may_wait,
-                                       err);
-        good = false;
-    } else {
-        good &= line_give(binding, &target, known, line, &fits);
-    }
+    bool good = grammar_line(known->grammar, &of, line, &fits, err);
+    if (good)
+        good = line_give(binding, &target, known, line, &fits);
+    else
+        acls_look(binding, target.row, &fits);
+    if (target.row->status != BT_BUILT &&
+        !(good && is_fulfilled(target.row, &fits, binding->arena)))
+        good &= status_tell(known, &line->name, err);
     err->secret = false;
     return good;
 }
@@ -238,6 +274,7 @@ static bool preset_fill(const struct bt_directive *row, void *conf, struct bt_ar
     struct file_line line;
     struct known known;
 
+    of.preset = true;
     if (!preset_line(row, arena, err, &line) || !row_compile(&known, row, arena, err) ||
         !grammar_line(known.grammar, &of, &line, &fits, err))
         return bt_complain(err, NULL, "the preset of %s does not fit", row->name);
@@ -278,6 +315,7 @@ static bool preset_set(const struct bt_directive *row, void *conf, const struct 
     struct file_line line;
     struct known known;
 
+    of.preset = true;
     if (!preset_line(row, arena, err, &line) || !row_compile(&known, row, arena, err))
         return false;
     complain_at(err, &line.name);

@@ -44,16 +44,22 @@ bool complain_any(const struct bt_error *err)
     return err->faults > 0;
 }
 
+static bool is_control(char c)
+{
+    return ((unsigned char)c < ' ' && c != '\t') || (unsigned char)c == 127;
+}
+
 const char *complain_word(struct bt_error *err, bt_str word)
 {
     struct str_builder text;
 
     if (err->secret)
         return "(hidden)";
-    str_builder_arena(&text, err->arena, word.len < WORD_MAX ? word.len + 16 : WORD_MAX + 16);
-    str_add_escaped(&text, str_slice(word, 0, WORD_MAX));
-    if (word.len > WORD_MAX)
-        str_add_literal(&text, "...");
+    str_builder_arena(&text, err->arena, (word.len < WORD_MAX ? word.len : WORD_MAX) + 16);
+    str_add_char(&text, '\'');
+    for (size_t i = 0; i < word.len && i < WORD_MAX; i++)
+        str_add_char(&text, is_control(word.at[i]) ? '?' : word.at[i]);
+    str_add(&text, word.len > WORD_MAX ? BT_STR("...'") : BT_STR("'"));
     return str_built(&text).at;
 }
 
@@ -280,10 +286,8 @@ static void print_source(FILE *out, bt_str line, const struct complaint *one)
         from++;
     bt_str shown = str_slice(line, from, from + SHOWN_MAX);
     fputs(from > 0 ? "  ..." : "  ", out);
-    for (size_t i = 0; i < shown.len; i++) {
-        unsigned char c = (unsigned char)shown.at[i];
-        fputc((c < ' ' && c != '\t') || c == 127 ? '?' : c, out);
-    }
+    for (size_t i = 0; i < shown.len; i++)
+        fputc(is_control(shown.at[i]) ? '?' : shown.at[i], out);
     fputs(from + shown.len < line.len ? "...\n" : "\n", out);
     if (one->column == 0)
         return;

@@ -46,7 +46,7 @@ void complain_at(struct bt_error *, const struct bt_word *line);
 /* Any faults so far? */
 bool complain_any(const struct bt_error *);
 
-/* A word as it may be quoted in a complaint: itself, cut when long; "(hidden)" while `secret`. */
+/* A word as it may be quoted in a complaint: 'word', cut when long; (hidden) while `secret`. */
 const char *complain_word(struct bt_error *, bt_str word);
 
 /* Order by file (as first met), line and column; drop doubles (same place, same text). */

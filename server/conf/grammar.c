@@ -193,7 +193,7 @@ static enum file_how how_at(const struct walk *walk, size_t i)
 
 static struct value_of value_of(const struct walk *walk)
 {
-    return (struct value_of){walk->of->unit, walk->nocase, walk->of->arena};
+    return (struct value_of){walk->of->unit, walk->nocase, walk->of->arena, walk->of->preset};
 }
 
 /* ---- options ---- */
@@ -211,7 +211,8 @@ static bool option_shape(bt_str word, bt_str *name, bt_str *value)
     return true;
 }
 
-/* The row for a name with or without value; *near a row of that name of the other kind. */
+/* The row for a name with or without value; *near a row of that name of the other kind. The value
+ * of "[word]" may be missing. */
 static const struct bt_option *option_find(const struct grammar_of *of, bt_str name, bool valued,
                                            const struct bt_option **near)
 {
@@ -220,7 +221,7 @@ static const struct bt_option *option_find(const struct grammar_of *of, bt_str n
         const struct bt_option *row = &of->option[i];
         if (!bt_str_eq(name, str_from(row->name)))
             continue;
-        if ((row->args != NULL) == valued)
+        if ((row->args != NULL) == valued || (row->args != NULL && row->args[0] == '['))
             return row;
         *near = row;
     }
@@ -237,7 +238,7 @@ static bool option_unknown(struct walk *walk, const struct bt_word *word, bt_str
     for (size_t i = 0; walk->skipped != NULL && i < walk->skipped->type.n_literals; i++)
         suggest_try(&near, walk->skipped->type.literals[i]);
     if (near.best != NULL)
-        return bt_complain(walk->err, word, "%s has no option %s; did you mean %s?",
+        return bt_complain(walk->err, word, "%s has no option %s; did you mean '%s'?",
                            walk->name->text.at, complain_word(walk->err, name), near.best);
     return bt_complain(walk->err, word, "%s has no option %s", walk->name->text.at,
                        complain_word(walk->err, name));
@@ -246,41 +247,60 @@ static bool option_unknown(struct walk *walk, const struct bt_word *word, bt_str
 static bool option_status(struct walk *walk, const struct bt_option *row,
                           const struct bt_word *word)
 {
+    /* Of a line that is not built, its parts need not be told. */
+    if (row->status == BT_BUILT || walk->of->quiet)
+        return true;
     if (row->status == BT_UNBUILT)
         return bt_complain(walk->err, word,
-                           "option %s is not built yet, and to go on without it would be unsafe: "
-                           "remove it or keep your old proxy for this",
-                           row->name);
-    if (row->status == BT_IGNORED)
-        bt_caution(walk->err, word, "option %s is known and ignored: nothing here needs it",
-                   row->name);
-    if (row->status == BT_OBSOLETE)
-        bt_caution(walk->err, word, "option %s is obsolete and ignored", row->name);
+                           "option %s of %s is not built yet, and to start without it would be "
+                           "unsafe: remove it if you can do without",
+                           row->name, walk->name->text.at);
+    bt_caution(walk->err, word,
+               row->status == BT_IGNORED ? "option %s of %s is known and ignored"
+                                         : "option %s of %s is obsolete and ignored",
+               row->name, walk->name->text.at);
     return true;
 }
 
+/* The grammar of an option's value, without the brackets that say that it may be missing. */
+static bool option_type(struct walk *walk, const struct bt_option *row, struct value_type *type)
+{
+    bt_str args = str_from(row->args);
+    const char *why = NULL;
+
+    if (str_starts(args, BT_STR("[")) && str_ends(args, BT_STR("]")))
+        args = str_slice(args, 1, args.len - 1);
+    return value_compile(walk->of->arena, args, type, &why) ||
+           bt_complain(walk->err, NULL, "the grammar %s of option %s is none: %s", row->args,
+                       row->name, why);
+}
+
+/* `value`: BT_STR_NONE as text when there is no `=`. */
 static bool option_store(struct walk *walk, const struct bt_option *row, struct bt_word *value)
 {
-    struct value_of of = {NULL, false, walk->of->arena};
+    struct value_of of = {.arena = walk->of->arena};
+    bool built = walk->options != NULL && row->status == BT_BUILT, used;
+    char *field = built ? (char *)walk->options + row->offset : NULL;
     struct value_type type;
-    const char *why;
-    bool used;
 
-    void *field = walk->options == NULL ? NULL : (char *)walk->options + row->offset;
     if (row->args == NULL) {
-        if (field != NULL && row->status == BT_BUILT)
+        if (field != NULL)
             *(bool *)field = true;
         return true;
     }
-    if (!value_compile(walk->of->arena, str_from(row->args), &type, &why))
-        return bt_complain(walk->err, value, "the grammar %s of option %s is none: %s", row->args,
-                           row->name, why);
-    if (!value_check(&type, &of, value, NULL, &used, walk->err))
+    if (!option_type(walk, row, &type))
         return false;
+    if (value->text.at == NULL) {
+        value->text = type.kind == VALUE_ON_OFF ? BT_STR("on") : BT_STR("");
+        if (type.kind > VALUE_ON_OFF && type.kind < VALUE_WORD)
+            return true; /* a number that is not given stays what it was */
+    } else if (!value_check(&type, &of, value, NULL, &used, walk->err)) {
+        return false;
+    }
     if (type.kind == VALUE_FORMAT && walk->of->format != NULL &&
         !walk->of->format(walk->of->ctx, value, value->text, walk->err))
         return false;
-    if (field != NULL && row->status == BT_BUILT)
+    if (field != NULL)
         value_store(&type, value, field);
     return true;
 }
@@ -291,10 +311,9 @@ static bool option_take(struct walk *walk, const struct bt_word *word, const str
 {
     struct bt_word value = *word;
 
-    if (text.at != NULL) {
-        value.text = text; /* the end of the word, so a NUL follows */
+    value.text = text; /* the end of the word, so a NUL follows */
+    if (text.at != NULL)
         value.column += (uint32_t)(text.at - word->text.at);
-    }
     return option_status(walk, row, word) && option_store(walk, row, &value);
 }
 

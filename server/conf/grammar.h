@@ -8,7 +8,8 @@
  *   [a b [c]]            several words that may be missing together
  *
  * An optional part is taken when the next word fits its first word. `format` is the rest of the
- * line when it stands last, else one word. `command`, `text` and a last `format` take all that
+ * line when it stands last, else one word. An option of "[word]" may stand without `=`: it is then
+ * on, or empty text. `command`, `text` and a last `format` take all that
  * follows, options included. NULL or "" as grammar: no words; "any": whatever is there, unchecked.
  *
  * In the words that come out (struct bt_line.args) a size is one word of decimal bytes, a duration
@@ -34,6 +35,8 @@ struct grammar_of {
     const char *unit; /* for size and duration without one */
     unsigned flags;   /* BT_LISTFILE */
     bool folds;       /* -i and +i pass between values */
+    bool preset;      /* the line is a preset: less is warned of */
+    bool quiet;       /* the row is not built: what its options are is not told */
     /* `format` words; NULL: not checked. */
     bool (*format)(void *ctx, const struct bt_word *at, bt_str text, struct bt_error *);
     void *ctx;

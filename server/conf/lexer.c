@@ -319,7 +319,7 @@ static bool macro_value(struct lexer *lexer, bt_str name, const struct bt_word *
     } else {
         const char *near = suggest_from(name, names);
         if (near != NULL)
-            bt_caution(lexer->err, at, "${%s} stays as it is; did you mean ${%s}?",
+            bt_caution(lexer->err, at, "unknown macro %s stays as it is; did you mean '%s'?",
                        complain_word(lexer->err, name), near);
         return false;
     }

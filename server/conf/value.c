@@ -214,7 +214,7 @@ static bool on_off_check(struct bt_word *word, struct bt_error *err)
     }
     const char *meant = among(word->text, yes) ? "on" : among(word->text, no) ? "off" : NULL;
     if (meant != NULL)
-        return bt_complain(err, word, "on or off expected, not %s; did you mean %s?",
+        return bt_complain(err, word, "on or off expected, not %s; did you mean '%s'?",
                            complain_word(err, word->text), meant);
     return bt_complain(err, word, "on or off expected, not %s", complain_word(err, word->text));
 }
@@ -230,7 +230,7 @@ static bool choice_check(const struct value_type *type, const struct value_of *o
         near = among(word->text, allow) ? "allow" : among(word->text, deny) ? "deny" : near;
     if (near == NULL)
         return expected(type, of, word, err);
-    return bt_complain(err, word, "%s expected, not %s; did you mean %s?",
+    return bt_complain(err, word, "%s expected, not %s; did you mean '%s'?",
                        value_name(type, of->arena), complain_word(err, word->text), near);
 }
 
@@ -282,7 +282,7 @@ static bool unit_complain(const struct value_type *type, const struct value_of *
     if (result->fault != UNITS_BAD_UNIT)
         return expected(type, of, word, err);
     if (result->suggestion != NULL)
-        return bt_complain(err, at, "unknown unit in %s; did you mean %s?", shown,
+        return bt_complain(err, at, "unknown unit in %s; did you mean '%s'?", shown,
                            result->suggestion);
     return bt_complain(err, at, "unknown unit in %s; units are %s", shown,
                        type->kind == VALUE_SIZE
@@ -307,7 +307,7 @@ static bool unit_check(const struct value_type *type, const struct value_of *of,
     struct units_result result = units_read(type, of, text, &number);
     if (result.fault != UNITS_FINE)
         return unit_complain(type, of, word, unit, &result, err);
-    if (!result.has_unit && number != 0)
+    if (!result.has_unit && number != 0 && !of->preset)
         bt_caution(err, word, "%s has no unit; %s is meant", complain_word(err, word->text),
                    of->unit != NULL           ? of->unit
                    : type->kind == VALUE_SIZE ? "bytes"

@@ -36,6 +36,7 @@ struct value_of {
     const char *unit; /* that stands when none is written; NULL: seconds, bytes */
     bool nocase;      /* regex */
     struct bt_arena *arena;
+    bool preset; /* written by us: a unit may be left out without a word */
 };
 
 /* One word of .args (without brackets and dots). false: it is none; *why says so. */
