@@ -9,7 +9,7 @@
 #define DATE_LEN 29 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 
 /* Read an HTTP date of any of its three forms. `now` (seconds) decides the century of the form with
- * two-digit years: never more than 50 years ahead. false: not a date (*seconds is then untouched). */
+ * two-digit years: never more than 50 years ahead. false: not a date, and *seconds is untouched. */
 BT_MUST bool date_parse(bt_str text, int64_t now, int64_t *seconds);
 
 /* Write the one form that is sent, exactly DATE_LEN bytes without NUL. Years 0-9999; what is
