@@ -203,6 +203,9 @@ static bt_str request_head(struct bt_txn *txn)
     size_t client_len = addr_print_sockaddr(&txn->session->peer.any, client);
 
     hop_mark(req);
+    for (unsigned i = 0; i < req->n; i++)
+        if (req->field[i].id == HEADER_HOST)
+            req->field[i].drop = true; /* the URL says the host (RFC 9112 3.2.2) */
     writer_request_line(&w, req->method, txn->url.path);
     writer_field(&w, BT_STR("Host"), txn->url.authority);
     if (core->via)
