@@ -53,7 +53,8 @@ enum bt_phase { BT_PHASES(BT_PHASE_) BT_PHASE_END };
 /* One line of the configuration that fits its row's .args. Lives as long as the configuration. */
 struct bt_line {
     struct bt_word name;         /* the directive's name, as written */
-    struct bt_args args;         /* its words, without options and ACL names; a list file is expanded */
+    struct bt_args args;         /* its words, without options and ACL names; a list file is expanded;
+                                    a size is one word of bytes, a duration one of milliseconds */
     void *options;               /* .option_size bytes: options given and presets of the others */
     const struct bt_acls *acls;  /* the ACLs at its end; NULL when none are given */
     bt_str text;                 /* all after the name, as written (for `text`) */
@@ -112,7 +113,9 @@ struct bt_option {
 struct bt_directive {
     const char *name;
     const char *args;
-    const char *preset; /* stands when the file is silent; must fit .args; NULL: zero bytes */
+    const char *preset; /* stands when the file is silent; must fit .args; NULL: zero bytes. With a
+                           status other than BUILT: what happens anyway ("off", "0|none",
+                           "deny *"), so that a line saying so needs no warning and no refusal */
     const char *doc;    /* one sentence for the manual */
     size_t offset;      /* in the module's conf struct */
     /* Called for each line in order. May keep `line`. */
