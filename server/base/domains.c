@@ -211,23 +211,24 @@ void bt_domains_seal(struct bt_domains *set)
 
 /* ---- finding ---- */
 
-bool bt_domains_find(const struct bt_domains *set, bt_str name, uint64_t *bits)
+/* A suffix whose slot is on its way into the cache. */
+struct suffix {
+    uint64_t hash;
+    size_t from;
+};
+enum { BATCH = 16 }; /* names have three or four labels */
+
+static bool check_suffixes(const struct bt_domains *set, bt_str name, const struct suffix *suffix,
+                           size_t n, uint64_t *bits)
 {
-    uint64_t hash = set->seed;
     bool found = false;
 
-    CHECK(set->sealed);
-    if (set->n == 0)
-        return false;
-    for (size_t i = name.len; i > 0; i--) {
+    for (size_t i = 0; i < n; i++) {
+        bool whole = suffix[i].from == 0;
         struct domain *domain;
-        bool whole = i == 1;
         uint32_t at;
 
-        hash = hash_byte(hash, name.at[i - 1]);
-        if (!whole && name.at[i - 2] != '.')
-            continue;
-        domain = find_slot(set, str_skip(name, i - 1), hash_finish(hash), &at);
+        domain = find_slot(set, str_skip(name, suffix[i].from), suffix[i].hash, &at);
         if (domain == NULL)
             continue;
         owners_bits(&set->owners, domain->wide, bits);
@@ -236,4 +237,30 @@ bool bt_domains_find(const struct bt_domains *set, bt_str name, uint64_t *bits)
         found |= domain->wide != 0 || (whole && domain->lone != 0);
     }
     return found;
+}
+
+bool bt_domains_find(const struct bt_domains *set, bt_str name, uint64_t *bits)
+{
+    struct suffix suffix[BATCH];
+    uint64_t hash = set->seed;
+    bool found = false;
+    size_t n = 0;
+
+    CHECK(set->sealed);
+    if (set->n == 0)
+        return false;
+    /* In a large set each slot is a cache miss: all are asked for before the first is looked at. */
+    for (size_t i = name.len; i > 0; i--) {
+        hash = hash_byte(hash, name.at[i - 1]);
+        if (i > 1 && name.at[i - 2] != '.')
+            continue;
+        suffix[n].hash = hash_finish(hash);
+        suffix[n].from = i - 1;
+        __builtin_prefetch(&set->slot[(uint32_t)suffix[n].hash & (set->slots - 1)]);
+        if (++n == BATCH) {
+            found |= check_suffixes(set, name, suffix, n, bits);
+            n = 0;
+        }
+    }
+    return check_suffixes(set, name, suffix, n, bits) || found;
 }

@@ -211,7 +211,10 @@ static void atom_wrap(struct translation *t)
 
 static void run_repeated(struct translation *t, bool maybe_none)
 {
-    if (t->atom_is_run && maybe_none)
+    /* «a+» holds an a, but not when «?» or the like follows. */
+    bool again = more(t) && memchr("*+?{", t->in.at[t->at], 4) != NULL;
+
+    if (t->atom_is_run && (maybe_none || again))
         t->run.len--;
     run_end(t);
 }
