@@ -76,7 +76,8 @@ static bool take_debug(struct options *o, const char *value)
 static bool take_debug_all(struct options *o, const char *value)
 {
     (void)value;
-    return o->debug_all = true;
+    o->debug = 9;
+    return true;
 }
 
 static bool take_syslog(struct options *o, const char *value)

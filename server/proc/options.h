@@ -31,8 +31,7 @@ struct options {
     bool test;       /* --test: tests may move the clock */
     bool check;      /* a master's child: say whether the file could be started (reload.h) */
     bool syslog;     /* -s */
-    int debug;       /* -d LEVEL; -1: not given */
-    bool debug_all;  /* -X */
+    int debug;       /* -d LEVEL, -X; -1: not given */
     int ready_fd;    /* --ready-fd N; -1: none */
     int port[OPTIONS_PORTS]; /* -a PORT */
     size_t n_ports;

@@ -9,7 +9,10 @@
 /* The rows of this floor, as a module writes them. */
 extern const struct bt_module proc_module;
 
-enum { SETTINGS_WORKERS_AUTO = -1 };
+enum {
+    SETTINGS_WORKERS_AUTO = -1,
+    SETTINGS_ROTATE = 10 /* old cache logs kept, when debug_options says nothing */
+};
 
 struct proc_conf {
     int64_t workers;                     /* SETTINGS_WORKERS_AUTO: one a core that we may use */
@@ -22,7 +25,7 @@ struct proc_conf {
     /* debug_options */
     bool debug_given;
     int64_t debug_level;  /* of ALL */
-    int64_t debug_rotate; /* old cache logs kept; -1: as logfile_rotate */
+    int64_t debug_rotate; /* old cache logs kept; -1: SETTINGS_ROTATE */
     struct bt_args debug;
     /* worked out by setup */
     struct privs privs;

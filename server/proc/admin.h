@@ -1,0 +1,76 @@
+/* admin.h - the control socket: what bobtailctl asks, and who answers it.
+ *
+ * One line of words comes in; the answer is the line `ok` or `error: TEXT`, what there is to tell,
+ * and the end of the stream. The socket can be used by its owner alone.
+ *
+ *   stats [--json|--openmetrics] [--kind KIND] [PATTERN]      counters
+ *   workers [--json]                                          who serves
+ *   segment                                                   where the shared segment can be mapped
+ *   version
+ *   reload, rotate, stop, idle close, clock +SECONDS          done when the answer comes
+ *
+ * What only looks is answered here, out of the segment. What does something goes to the owner's
+ * `act`, which may take its time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROC_ADMIN_H
+#define PROC_ADMIN_H
+
+#include <stdio.h>
+
+#include "proc/hub.h"
+#include "stat/segment.h"
+
+enum admin_act { ADMIN_RELOAD, ADMIN_ROTATE, ADMIN_STOP, ADMIN_IDLE_CLOSE, ADMIN_CLOCK };
+
+/* A question that is not answered yet. Lives until admin_done() or admin_failed(), also when the one
+ * who asked is gone. */
+struct admin_call;
+
+struct admin_owner {
+    /* The newest segment, after what older ones counted was taken over. */
+    const struct segment *(*segment)(void);
+    /* Call each() for every worker, newest generation first. */
+    void (*workers)(void (*each)(void *arg, const struct segment *, unsigned generation,
+                                 unsigned row),
+                    void *arg);
+    void (*act)(struct admin_call *, enum admin_act, int64_t number);
+};
+
+struct admin {
+    struct hub hub; /* its descriptor is readable when admin_turn() has something to do */
+    struct hub_item listener;
+    char path[108]; /* "": closed */
+    const struct admin_owner *owner;
+    struct admin_call *calls;
+    unsigned n_calls;
+};
+
+struct admin_why {
+    char text[256];
+};
+/* A new socket at `path` (`make_folder`: its folder is made when it is missing); a file that nobody
+ * listens on is replaced. false: *why says what is the matter and what to do. */
+BT_MUST bool admin_open(struct admin *, const char *path, bool make_folder,
+                        const struct admin_owner *, struct admin_why *why);
+/* One that an earlier image of the master opened. */
+BT_MUST bool admin_adopt(struct admin *, const char *path, int fd, const struct admin_owner *);
+/* Whatever is ready. Does not wait. */
+void admin_turn(struct admin *);
+/* Closes all, and removes the file. */
+void admin_close(struct admin *);
+/* In a child: only lets go. */
+void admin_leave(struct admin *);
+
+/* ---- answers ---- */
+
+/* Where more can be told before the answer is done: it stands after the first line. */
+FILE *admin_out(struct admin_call *);
+void admin_done(struct admin_call *);
+void admin_failed(struct admin_call *, const char *format, ...) BT_PRINTF(2, 3);
+
+/* For a call that outlives an exec: its descriptor, the call is gone; and back. */
+int admin_give(struct admin_call *);
+struct admin_call *admin_take(struct admin *, int fd);
+
+#endif

@@ -1,0 +1,207 @@
+/* handover.c - writes and reads what one image of the master leaves to the next.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#define BT_LOG_TAG "proc"
+#include "proc/handover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bt.h"
+
+#define VARIABLE "BOBTAIL_HANDOVER"
+#define FIRST_LINE "bobtail handover 1\n"
+
+/* ---- descriptors ---- */
+
+static void keep_one(int fd, bool keep)
+{
+    if (fd >= 0)
+        (void)fcntl(fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
+}
+
+static void keep_all(const struct handover *h, bool keep)
+{
+    keep_one(h->control, keep);
+    keep_one(h->pidfile, keep);
+    keep_one(h->waiting, keep);
+    for (size_t i = 0; i < h->n_sockets; i++)
+        keep_one(h->socket[i].fd, keep);
+    for (size_t i = 0; i < h->n_crews; i++)
+        keep_one(h->crew[i].segment, keep);
+    for (size_t i = 0; i < h->n_workers; i++)
+        keep_one(h->worker[i].line, keep);
+}
+
+/* ---- writing ---- */
+
+static bool write_text(FILE *out, const struct handover *h)
+{
+    fputs(FIRST_LINE, out);
+    fprintf(out, "generation %u\nstarted %lld\nshift %lld\nready %d\n", h->generation,
+            (long long)h->started, (long long)h->shift_ms, h->ready);
+    /* Paths last in their line, since they may hold blanks. */
+    if (h->control >= 0)
+        fprintf(out, "control %d %s\n", h->control, h->control_path);
+    if (h->pidfile >= 0)
+        fprintf(out, "pidfile %d %s\n", h->pidfile, h->pidfile_path);
+    if (h->waiting >= 0)
+        fprintf(out, "waiting %d\n", h->waiting);
+    for (size_t i = 0; i < h->n_sockets; i++)
+        fprintf(out, "socket %d %s\n", h->socket[i].fd, h->socket[i].key);
+    for (size_t i = 0; i < h->n_crews; i++)
+        fprintf(out, "crew %u %d\n", h->crew[i].generation, h->crew[i].segment);
+    for (size_t i = 0; i < h->n_workers; i++)
+        fprintf(out, "worker %u %u %ld %d %d\n", h->worker[i].generation, h->worker[i].row,
+                (long)h->worker[i].pid, h->worker[i].line, h->worker[i].accepting);
+    return fflush(out) == 0;
+}
+
+int handover_write(const struct handover *h, bool keep)
+{
+    char number[16];
+    int fd = memfd_create("bobtail-handover", 0);
+    FILE *out = fd < 0 ? NULL : fdopen(dup(fd), "w");
+    bool good = out != NULL && write_text(out, h);
+
+    if (out != NULL)
+        fclose(out);
+    snprintf(number, sizeof number, "%d", fd);
+    if (!good || setenv(VARIABLE, number, 1) != 0) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    if (keep)
+        keep_all(h, true);
+    return fd;
+}
+
+void handover_undo(const struct handover *h, int memfd)
+{
+    keep_all(h, false);
+    unsetenv(VARIABLE);
+    close(memfd);
+}
+
+/* ---- reading ---- */
+
+static void read_socket(struct handover *h, const char *line)
+{
+    struct handover_socket *socket = &h->socket[h->n_sockets];
+    int at = 0;
+
+    if (sscanf(line, "socket %d %n", &socket->fd, &at) == 1 && at > 0 &&
+        strlen(line + at) < sizeof socket->key) {
+        strcpy(socket->key, line + at);
+        h->n_sockets++;
+    }
+}
+
+static void read_crew(struct handover *h, const char *line)
+{
+    struct handover_crew *crew = &h->crew[h->n_crews];
+
+    if (sscanf(line, "crew %u %d", &crew->generation, &crew->segment) == 2)
+        h->n_crews++;
+}
+
+static void read_worker(struct handover *h, const char *line)
+{
+    struct handover_worker *worker = &h->worker[h->n_workers];
+    long pid;
+    int accepting;
+
+    if (sscanf(line, "worker %u %u %ld %d %d", &worker->generation, &worker->row, &pid,
+               &worker->line, &accepting) != 5)
+        return;
+    worker->pid = (pid_t)pid;
+    worker->accepting = accepting != 0;
+    h->n_workers++;
+}
+
+static void read_path(const char *line, const char *format, int *fd, char *path)
+{
+    int at = 0;
+
+    if (sscanf(line, format, fd, &at) == 1 && at > 0 && strlen(line + at) < HANDOVER_PATH)
+        strcpy(path, line + at);
+}
+
+static void read_line(struct handover *h, const char *line)
+{
+    long long number;
+    int flag;
+
+    if (strncmp(line, "socket ", 7) == 0)
+        read_socket(h, line);
+    else if (strncmp(line, "crew ", 5) == 0)
+        read_crew(h, line);
+    else if (strncmp(line, "worker ", 7) == 0)
+        read_worker(h, line);
+    else if (strncmp(line, "control ", 8) == 0)
+        read_path(line, "control %d %n", &h->control, h->control_path);
+    else if (strncmp(line, "pidfile ", 8) == 0)
+        read_path(line, "pidfile %d %n", &h->pidfile, h->pidfile_path);
+    else if (sscanf(line, "waiting %d", &flag) == 1)
+        h->waiting = flag;
+    else if (sscanf(line, "ready %d", &flag) == 1)
+        h->ready = flag != 0;
+    else if (sscanf(line, "generation %lld", &number) == 1)
+        h->generation = (unsigned)number;
+    else if (sscanf(line, "started %lld", &number) == 1)
+        h->started = number;
+    else if (sscanf(line, "shift %lld", &number) == 1)
+        h->shift_ms = number;
+}
+
+/* The whole memfd, ended by NUL; NULL: it is not one of ours. */
+static char *read_text(int fd, struct bt_arena *arena)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+
+    if (size <= (off_t)strlen(FIRST_LINE) || size > (1 << 24))
+        return NULL;
+    char *text = bt_alloc_raw(arena, (size_t)size + 1);
+    if (pread(fd, text, (size_t)size, 0) != size)
+        return NULL;
+    text[size] = '\0';
+    return strncmp(text, FIRST_LINE, strlen(FIRST_LINE)) == 0 ? text : NULL;
+}
+
+enum handover_found handover_read(struct handover *h, struct bt_arena *arena, bool look)
+{
+    const char *number = getenv(VARIABLE);
+    size_t lines = 0;
+
+    *h = (struct handover){.control = -1, .pidfile = -1, .waiting = -1};
+    if (number == NULL)
+        return HANDOVER_NONE;
+    int fd = atoi(number);
+    char *text = read_text(fd, arena);
+    unsetenv(VARIABLE);
+    if (text == NULL) {
+        bt_log(NULL, BT_ERROR,
+               VARIABLE " is set, but nothing that this version understands was handed over; "
+                        "stop the server and start it again");
+        return HANDOVER_BROKEN;
+    }
+    close(fd);
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
+        lines++;
+    h->socket = bt_alloc(arena, lines * sizeof *h->socket);
+    h->crew = bt_alloc(arena, lines * sizeof *h->crew);
+    h->worker = bt_alloc(arena, lines * sizeof *h->worker);
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        read_line(h, line);
+    }
+    if (!look)
+        keep_all(h, false);
+    return HANDOVER_FOUND;
+}

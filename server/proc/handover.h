@@ -1,0 +1,59 @@
+/* handover.h - what one image of the master leaves to the next, across exec.
+ *
+ * Descriptors survive an exec; what they are is written down in a memfd whose number stands in an
+ * environment variable. The child that tries a new configuration gets the same text, without the
+ * descriptors: it learns which ports are ours already.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROC_HANDOVER_H
+#define PROC_HANDOVER_H
+
+#include <sys/types.h>
+
+#include "bt_mem.h"
+
+enum { HANDOVER_KEY = 128, HANDOVER_PATH = 4096 };
+
+struct handover_socket {
+    char key[HANDOVER_KEY]; /* sockets.c: the port as configured */
+    int fd;
+};
+struct handover_crew { /* the workers of one generation */
+    unsigned generation;
+    int segment;
+};
+struct handover_worker {
+    unsigned generation;
+    unsigned row;
+    pid_t pid;
+    int line;
+    bool accepting;
+};
+struct handover {
+    unsigned generation; /* of the image that leaves */
+    int64_t started;     /* wall clock of the first one */
+    int64_t shift_ms;    /* of the clock, by tests */
+    bool ready;          /* it was */
+    int control, pidfile,
+        waiting; /* -1: none; waiting: a control connection that is owed an answer */
+    char control_path[HANDOVER_PATH], pidfile_path[HANDOVER_PATH];
+    struct handover_socket *socket;
+    size_t n_sockets;
+    struct handover_crew *crew; /* newest first */
+    size_t n_crews;
+    struct handover_worker *worker;
+    size_t n_workers;
+};
+
+/* Write it down, and set the variable. `keep` lets the descriptors survive the exec. Returns the
+ * memfd; -1: errno. */
+int handover_write(const struct handover *, bool keep);
+/* After an exec that failed: all as before. */
+void handover_undo(const struct handover *, int memfd);
+
+enum handover_found { HANDOVER_NONE, HANDOVER_FOUND, HANDOVER_BROKEN };
+/* What was left to us, if anything; unsets the variable, and marks the descriptors (all but when
+ * `look` is set, since a child has none). BROKEN: not ours to understand; logged. */
+enum handover_found handover_read(struct handover *, struct bt_arena *, bool look);
+
+#endif

@@ -1,0 +1,180 @@
+/* reload.c - a child that tries, and an exec.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#define BT_LOG_TAG "proc"
+#include "proc/reload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "bt.h"
+
+static char program[4096];
+static char **words; /* of the command line, and place for one more and the end */
+static size_t n_words;
+
+static struct {
+    pid_t pid; /* 0: none */
+    struct hub_item pipe;
+    struct hub *hub;
+    FILE *said;
+    char *text;
+    size_t len;
+} trial = {.pipe = {.fd = -1}};
+
+void reload_begin(char **argv)
+{
+    static const char deleted[] = " (deleted)";
+
+    /* By its name and not by /proc/self/exe later on, since an upgrade replaces the file. */
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = '\0';
+    char *end = strstr(program, deleted);
+    if (end != NULL && end[sizeof deleted - 1] == '\0')
+        *end = '\0';
+    while (argv[n_words] != NULL)
+        n_words++;
+    words = calloc(n_words + 2, sizeof *words);
+    CHECK(words != NULL);
+    memcpy(words, argv, n_words * sizeof *words);
+}
+
+static void run_program(void)
+{
+    execv(program, words);
+    /* Moved away: the running one is still there. */
+    execv("/proc/self/exe", words);
+}
+
+static void take_what_is_said(void)
+{
+    char buf[4096];
+    ssize_t n;
+
+    while ((n = read(trial.pipe.fd, buf, sizeof buf)) > 0)
+        fwrite(buf, 1, (size_t)n, trial.said);
+    if (n == 0)
+        hub_remove(trial.hub, &trial.pipe);
+}
+
+static void pipe_ready(struct hub_item *item, uint32_t events)
+{
+    (void)item;
+    (void)events;
+    take_what_is_said();
+}
+
+static _Noreturn void be_the_child(int out)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    dup2(out, 1);
+    dup2(out, 2);
+    words[n_words] = (char *)(uintptr_t) "--check-start";
+    run_program();
+    fprintf(stderr, "%s: error: the program cannot be run: %s\n", program, strerror(errno));
+    _exit(EXIT_FAILURE);
+}
+
+bool reload_try(struct hub *hub, const struct handover *handover)
+{
+    int ends[2] = {-1, -1};
+    int memfd = handover_write(handover, false);
+
+    if (memfd < 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        goto failed;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        goto failed;
+    if (pid == 0) {
+        (void)fcntl(ends[1], F_SETFL, 0); /* it may wait for us */
+        be_the_child(ends[1]);
+    }
+    handover_undo(handover, memfd);
+    close(ends[1]);
+    trial.pid = pid;
+    trial.hub = hub;
+    trial.said = open_memstream(&trial.text, &trial.len);
+    CHECK(trial.said != NULL);
+    trial.pipe = (struct hub_item){ends[0], pipe_ready};
+    hub_add(hub, &trial.pipe, EPOLLIN);
+    return true;
+failed:
+    bt_log(NULL, BT_ERROR, "reload: no child can be started: %s; give the system more room",
+           strerror(errno));
+    if (memfd >= 0)
+        handover_undo(handover, memfd);
+    if (ends[0] >= 0) {
+        close(ends[0]);
+        close(ends[1]);
+    }
+    return false;
+}
+
+static void trial_over(void)
+{
+    hub_remove(trial.hub, &trial.pipe);
+    close(trial.pipe.fd);
+    trial.pipe.fd = -1;
+    trial.pid = 0;
+    fclose(trial.said);
+}
+
+bool reload_ended(struct hub *hub, pid_t pid, char **text)
+{
+    (void)hub;
+    if (pid != trial.pid || pid == 0)
+        return false;
+    take_what_is_said();
+    trial_over();
+    *text = trial.text;
+    return true;
+}
+
+bool reload_is_trying(void)
+{
+    return trial.pid != 0;
+}
+
+void reload_abandon(void)
+{
+    if (trial.pid == 0)
+        return;
+    kill(trial.pid, SIGKILL);
+    waitpid(trial.pid, NULL, 0);
+    trial_over();
+    free(trial.text);
+}
+
+void reload_leave(void)
+{
+    if (trial.pipe.fd >= 0)
+        close(trial.pipe.fd);
+}
+
+void reload_exec(const struct handover *handover)
+{
+    int memfd = handover_write(handover, true);
+
+    if (memfd < 0) {
+        bt_log(NULL, BT_ERROR, "reload: nothing can be handed over: %s; give the system more room",
+               strerror(errno));
+        return;
+    }
+    fflush(NULL);
+    words[n_words] = NULL;
+    run_program();
+    bt_log(NULL, BT_ERROR, "reload: %s cannot be run: %s; put the program back, and reload again",
+           program, strerror(errno));
+    handover_undo(handover, memfd);
+}

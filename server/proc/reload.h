@@ -1,0 +1,31 @@
+/* reload.h - a new configuration: tried in a child first, then begun by exec of this very program.
+ *
+ * The child is the same program with the same words, which does all that a start does short of
+ * serving. What it prints comes back here. Only when it is content does the master exec itself; so
+ * a new configuration is read by a process that has never read another, and a new program on disk
+ * is begun by the same way.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROC_RELOAD_H
+#define PROC_RELOAD_H
+
+#include "proc/handover.h"
+#include "proc/hub.h"
+
+/* At start, before anything else: where this program lies, while that is still known. */
+void reload_begin(char **argv);
+
+/* Start a child that tries the configuration. false: there is no process to be had; logged. */
+BT_MUST bool reload_try(struct hub *, const struct handover *);
+/* Is it the child that tries? Then it has ended: *text is what it said (to be freed). */
+BT_MUST bool reload_ended(struct hub *, pid_t pid, char **text);
+bool reload_is_trying(void);
+/* Nobody waits for it any more. */
+void reload_abandon(void);
+/* In another child. */
+void reload_leave(void);
+
+/* Become the new image. Returns when that cannot be; logged. */
+void reload_exec(const struct handover *);
+
+#endif

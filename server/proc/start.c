@@ -1,0 +1,301 @@
+/* start.c - from a command line to a server that could serve.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#define BT_LOG_TAG "proc"
+#include "proc/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/addr.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "bt.h"
+#include "flow/flow.h"
+#include "plug/acl.h"
+#include "proc/daemon.h"
+#include "proc/settings.h"
+#include "proc/version.h"
+#include "stat/counter.h"
+
+/* In order of their setups: ours first, since umask stands before a log is opened. */
+const struct bt_module *const start_modules[] = {&proc_module, &flow_module, &acl_module,
+                                                 &plug_module, &known_module};
+const size_t start_n_modules = sizeof start_modules / sizeof *start_modules;
+
+void start_init(struct start *start, const struct options *options)
+{
+    *start = (struct start){.options = options,
+                            .arena = arena_new(64 * 1024),
+                            .segment = {.fd = -1},
+                            .pidfile = {.fd = -1}};
+    complain_init(&start->err, start->arena);
+}
+
+/* ---- the configuration ---- */
+
+/* -a PORT adds a line: the file is read by way of one that includes it and has that line. */
+static const char *with_ports(struct start *start)
+{
+    const struct options *o = start->options;
+    char absolute[4096];
+    int fd = memfd_create("command line", MFD_CLOEXEC);
+
+    if (fd < 0 || realpath(o->conf, absolute) == NULL)
+        return o->conf;
+    dprintf(fd, "include %s\n", absolute);
+    for (size_t i = 0; i < o->n_ports; i++)
+        dprintf(fd, "http_port %d\n", o->port[i]);
+    return bt_str_printf(start->arena, "/proc/self/fd/%d", fd).at;
+}
+
+static bool missing_default(struct start *start)
+{
+    static const char squids[] = "/etc/squid/squid.conf";
+    const char *conf = start->options->conf;
+    bool there = access(squids, R_OK) == 0;
+
+    return bt_complain(&start->err, NULL, "%s: %s; name a configuration with -f FILE%s%s%s", conf,
+                       strerror(errno), there ? " (this machine's Squid has one: -f " : "",
+                       there ? squids : "", there ? ")" : "");
+}
+
+bool start_load(struct start *start)
+{
+    const struct options *o = start->options;
+
+    if (!o->conf_given && access(o->conf, R_OK) != 0)
+        return missing_default(start);
+    start->generation = generation_load(o->n_ports > 0 ? with_ports(start) : o->conf, start_modules,
+                                        start_n_modules, &start->err);
+    if (start->generation == NULL)
+        return false;
+    start->workers = o->alone ? 1 : settings_workers();
+    return true;
+}
+
+/* ---- what others may have, or not grant ---- */
+
+/* Said before the ports are tried, so that a second start does not blame them. */
+static bool is_only_one(struct start *start)
+{
+    bool given;
+    pid_t pid;
+    const char *path = settings_pid_file(&given);
+
+    if (path == NULL || pidfile_look(path, &pid) != PIDFILE_LIVE)
+        return true;
+    return bt_complain(&start->err, NULL,
+                       "a server is running already: %s names process %ld; stop it, or give this "
+                       "one another pid_filename",
+                       path, (long)pid);
+}
+
+static bool ready_fd_is_open(struct start *start)
+{
+    int fd = start->options->ready_fd;
+
+    /* After a reload the number may be anything: it was closed when the server was ready. */
+    if (fd < 0 || start->resumed || fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
+        return true;
+    return bt_complain(&start->err, NULL, "--ready-fd %d: no such descriptor is open", fd);
+}
+
+static bool open_log(struct start *start)
+{
+    bool given;
+    const char *path = settings_cache_log(!start->options->alone && !start->options->foreground,
+                                          &given);
+
+    if (path == NULL || log_open(path)) {
+        if (settings->privs.drop && !log_chown(settings->privs.uid, settings->privs.gid))
+            bt_log(NULL, BT_WARN, "cache_log %s cannot be given to user %s: %s", path,
+                   settings->privs.user, strerror(errno));
+        return true;
+    }
+    const char *why = strerror(errno);
+    if (given)
+        return bt_complain(&start->err, NULL,
+                           "cache_log %s cannot be opened: %s; make its folder writable, or name "
+                           "another file, /dev/stderr or none",
+                           path, why);
+    bt_caution(&start->err, NULL,
+               "%s cannot be opened: %s; diagnostics go to standard error; name another place with "
+               "cache_log",
+               path, why);
+    return true;
+}
+
+bool start_bind(struct start *start)
+{
+    bool resumed = start->resumed;
+    bool good = ready_fd_is_open(start) && (resumed || is_only_one(start));
+
+    privs_descriptors(settings->max_filedescriptors);
+    /* Blaming ports for being in use by the one who runs already helps nobody. */
+    if (good)
+        good = sockets_open(&start->sockets, resumed ? &start->left : NULL, start->workers,
+                            start->arena, &start->err);
+    settings_apply_debug(start->options->debug, false);
+    log_also_stderr(start->options->debug >= 0);
+    return open_log(start) && good;
+}
+
+bool start_try(struct start *start)
+{
+    /* The log last, and only if all else is fine: a try leaves no file behind. */
+    return start_load(start) && sockets_try(&start->left, start->arena, &start->err) &&
+           open_log(start);
+}
+
+/* ---- telling ---- */
+
+void start_tell(struct start *start)
+{
+    struct bt_error *err = &start->err;
+
+    complain_print(err, stderr, true);
+    fflush(stderr);
+    for (size_t i = 0; log_fd() > 2 && i < err->n; i++) {
+        const struct complaint *c = &err->list[i];
+        if (c->file != NULL)
+            bt_log(NULL, c->fault ? BT_ERROR : BT_WARN, "%s:%u:%u: %s", c->file, c->line, c->column,
+                   c->text);
+        else
+            bt_log(NULL, c->fault ? BT_ERROR : BT_WARN, "%s", c->text);
+    }
+    /* What comes later is told by itself. */
+    complain_fini(err);
+    complain_init(err, start->arena);
+}
+
+/* ---- files of a running server ---- */
+
+static bool take_pidfile(struct start *start)
+{
+    bool given;
+    pid_t holder = 0;
+    const char *path = settings_pid_file(&given);
+
+    if (start->left.pidfile >= 0 && path != NULL && strcmp(path, start->left.pidfile_path) == 0) {
+        start->pidfile.fd = start->left.pidfile;
+        strcpy(start->pidfile.path, path);
+        return true;
+    }
+    if (start->left.pidfile >= 0) {
+        struct pidfile old = {.fd = start->left.pidfile};
+        strcpy(old.path, start->left.pidfile_path);
+        pidfile_release(&old);
+    }
+    if (path == NULL)
+        return true;
+    switch (pidfile_take(&start->pidfile, path, &holder)) {
+    case PIDFILE_FINE:
+        return true;
+    case PIDFILE_TAKEN:
+        return bt_complain(&start->err, NULL,
+                           "a server is running already: %s names process %ld; stop it, or give "
+                           "this one another pid_filename",
+                           path, (long)holder);
+    case PIDFILE_FAILED:
+        break;
+    }
+    const char *why = strerror(errno);
+    if (given)
+        return bt_complain(&start->err, NULL,
+                           "pid_filename %s cannot be written: %s; make its folder writable, or "
+                           "name another file, or none",
+                           path, why);
+    bt_log(NULL, BT_INFO,
+           "no pid file: %s cannot be written: %s; -k will not find this server; name another "
+           "place with pid_filename",
+           path, why);
+    return true;
+}
+
+static bool open_control(struct start *start, const struct admin_owner *owner)
+{
+    bool given;
+    struct admin_why why;
+    const char *path = settings_control(&given);
+
+    if (start->left.control >= 0 && path != NULL && strcmp(path, start->left.control_path) == 0)
+        return admin_adopt(&start->admin, path, start->left.control, owner) ||
+               bt_complain(&start->err, NULL, "control socket %s was lost: %s", path,
+                           strerror(errno));
+    if (start->left.control >= 0) {
+        close(start->left.control);
+        unlink(start->left.control_path);
+    }
+    if (path == NULL || admin_open(&start->admin, path, !given, owner, &why))
+        return true;
+    if (given)
+        return bt_complain(&start->err, NULL, "%s", why.text);
+    bt_log(NULL, BT_WARN, "%s; bobtailctl will not find this server", why.text);
+    return true;
+}
+
+static bool make_segment(struct start *start)
+{
+    if (!counter_make(&start->segment, start->workers))
+        return bt_complain(&start->err, NULL,
+                           "no shared memory for the counters: %s; give the system more room",
+                           strerror(errno));
+    struct segment_head *head = start->segment.head;
+    if (start->resumed) {
+        head->generation = start->left.generation + 1;
+        head->started = start->left.started;
+        head->clock_shift_ms = start->left.shift_ms;
+    }
+    return true;
+}
+
+bool start_files(struct start *start, const struct admin_owner *owner)
+{
+    bool good = make_segment(start);
+
+    good &= take_pidfile(start);
+    if (good)
+        good = open_control(start, owner);
+    if (!good && !start->resumed)
+        start_undo(start);
+    start_tell(start);
+    return good;
+}
+
+void start_undo(struct start *start)
+{
+    admin_close(&start->admin);
+    pidfile_release(&start->pidfile);
+}
+
+void start_ready(struct start *start)
+{
+    const struct flow_port *ports;
+    size_t n = flow_ports(&ports);
+    int fd = start->options->ready_fd;
+    bool given;
+
+    for (size_t i = 0; i < n; i++) {
+        char addr[ADDR_PORT_TEXT];
+        addr_print_with_port((const struct sockaddr *)&start->sockets.port[i].where, addr);
+        bt_log(NULL, BT_INFO, "accepting on %s (%.*s)", addr, BT_STR_ARGS(ports[i].name));
+        if (fd >= 0)
+            dprintf(fd, "port %.*s %s\n", BT_STR_ARGS(ports[i].name), addr);
+    }
+    if (fd >= 0) {
+        if (start->admin.path[0] != '\0')
+            dprintf(fd, "control %s\n", start->admin.path);
+        dprintf(fd, "ready\n");
+        close(fd);
+    }
+    const char *log = settings_cache_log(true, &given);
+    daemon_done(given && strstr(log, "/dev/std") != NULL);
+}

@@ -1,0 +1,228 @@
+/* worker.c - the life of a process that carries traffic.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#define BT_LOG_TAG "proc"
+#include "proc/worker.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "bt.h"
+#include "flow/flow.h"
+#include "net/loop.h"
+#include "plug/generation.h"
+#include "proc/settings.h"
+#include "stat/counter.h"
+
+static struct {
+    const struct worker_birth *birth;
+    struct watch line;
+    struct timeout_class lifetime; /* until what is left is cut */
+    struct timeout_class last;     /* until what cannot even be cut is left behind */
+    struct timeout lifetime_is, last_is;
+    enum { CARRYING, DRAINING, STOPPING, CUTTING } stage;
+} self;
+
+/* How long connections may take to close once they are cut; then the process ends with them. */
+enum { CUT_MS = 1000 };
+
+/* ---- ending ---- */
+
+static void over(void)
+{
+    loop_break();
+}
+
+static void cut(void)
+{
+    if (self.stage == CUTTING)
+        return;
+    self.stage = CUTTING;
+    timeout_set(&self.last, &self.last_is);
+    flow_cut();
+}
+
+static void lifetime_expired(struct timeout *t)
+{
+    (void)t;
+    bt_log(NULL, BT_INFO, "shutdown_lifetime is over; what is still under way is cut");
+    cut();
+}
+
+static void last_expired(struct timeout *t)
+{
+    (void)t;
+    loop_break();
+}
+
+static void drain(void)
+{
+    if (self.stage != CARRYING)
+        return;
+    self.stage = DRAINING;
+    flow_drain(over);
+}
+
+static void stop(void)
+{
+    drain();
+    if (self.stage != DRAINING)
+        return;
+    self.stage = STOPPING;
+    if (settings->shutdown_lifetime.ms == 0)
+        cut();
+    else
+        timeout_set(&self.lifetime, &self.lifetime_is);
+}
+
+static void on_term(int signo)
+{
+    (void)signo;
+    stop();
+}
+
+/* ---- the line to the master ---- */
+
+static void say(enum worker_what what, uint32_t stamp)
+{
+    struct worker_word word = {what, stamp};
+
+    if (self.birth->line >= 0)
+        (void)!send(self.birth->line, &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void clock_follow(void)
+{
+    int64_t wanted = self.birth->segment->head->clock_shift_ms;
+
+    if (wanted != clock_shifted())
+        clock_shift(wanted - clock_shifted());
+}
+
+static void logs_follow(void)
+{
+    if (self.birth->line >= 0 && !log_reopen())
+        bt_log(NULL, BT_WARN,
+               "the new cache_log cannot be opened by this user, so lines go on to the old one; "
+               "let the user write to its folder");
+    flow_flush_logs(true);
+}
+
+void worker_obey(enum worker_what what, uint32_t stamp)
+{
+    switch (what) {
+    case WORKER_DRAIN:
+        drain();
+        break;
+    case WORKER_STOP:
+        stop();
+        break;
+    case WORKER_CUT:
+        drain();
+        cut();
+        break;
+    case WORKER_LOGS:
+        logs_follow();
+        break;
+    case WORKER_CLOCK:
+        clock_follow();
+        loop_clock_moved();
+        break;
+    case WORKER_IDLE:
+        flow_close_idle();
+        break;
+    case WORKER_DEBUG:
+        settings_apply_debug(self.birth->debug, stamp != 0);
+        break;
+    case WORKER_ACCEPTING:
+    case WORKER_DONE:
+        NEVER();
+    }
+}
+
+static void line_ready(struct watch *watch, unsigned what)
+{
+    struct worker_word word;
+
+    (void)what;
+    ssize_t n = recv(watch->fd, &word, sizeof word, MSG_DONTWAIT);
+    if (n == (ssize_t)sizeof word) {
+        worker_obey((enum worker_what)word.what, word.stamp);
+        say(WORKER_DONE, word.stamp);
+        return;
+    }
+    if (n < 0)
+        return;
+    bt_log(NULL, BT_WARN, "the master is gone; this worker finishes its work and leaves");
+    loop_unwatch(watch);
+    stop();
+}
+
+/* ---- beginning ---- */
+
+/* The master's signals are not ours: it hears them for all of us. */
+static void signals_begin(void)
+{
+    static const int ignored[] = {SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE};
+    sigset_t none;
+
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void listen_on_mine(void)
+{
+    const struct worker_birth *birth = self.birth;
+
+    for (size_t p = 0; p < birth->sockets->n; p++) {
+        struct sockets_port *port = &birth->sockets->port[p];
+        for (size_t i = 0; i < port->n; i++)
+            if (sockets_is_of(i, birth->row - 1, birth->workers))
+                flow_listen(p, port->fd[i]);
+            else
+                close(port->fd[i]);
+    }
+}
+
+bool worker_open(const struct worker_birth *birth)
+{
+    self.birth = birth;
+    check_worker = birth->row;
+    counter_use(birth->segment, birth->row);
+    clock_follow();
+    if (!loop_init() || !privs_drop(birth->privs))
+        return false;
+    timeout_class_init(&self.lifetime, settings->shutdown_lifetime, lifetime_expired);
+    timeout_class_init(&self.last, (bt_duration){CUT_MS}, last_expired);
+    if (!generation_start(generation_current) || !flow_start())
+        return false;
+    listen_on_mine();
+    return true;
+}
+
+void worker_close(void)
+{
+    flow_flush_logs(false);
+    generation_stop(generation_current);
+}
+
+_Noreturn void worker_run(const struct worker_birth *birth)
+{
+    signals_begin();
+    if (!worker_open(birth))
+        exit(WORKER_UNABLE);
+    loop_on_signal(SIGTERM, on_term);
+    loop_watch(&self.line, birth->line, WATCH_READ, line_ready, NULL);
+    say(WORKER_ACCEPTING, 0);
+    loop_run();
+    worker_close();
+    exit(WORKER_FINE);
+}
