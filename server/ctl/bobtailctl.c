@@ -170,7 +170,7 @@ static int show_answer(int fd)
 int main(int argc, char **argv)
 {
     const char *path = NULL, *conf = NULL;
-    int option, fd, status;
+    int option, fd = -1, status;
     bool readable = true;
 
     /* "+": what follows the command is the server's to understand. */
