@@ -303,13 +303,13 @@ void loop_break(void)
     event_base_loopbreak(base);
 }
 
-/* One wait, and all that it found. false: there is nothing to wait for. */
-static bool turn(void)
+/* One wait, and all that it found. false: there is nothing to wait for, or no need to. */
+static bool turn(const bool *done)
 {
     int got;
 
     calls_run();
-    if (stopping)
+    if (*done)
         return false;
     got = event_base_loop(base, EVLOOP_ONCE | (list_empty(&calls) ? 0 : EVLOOP_NONBLOCK));
     CHECK(got >= 0); /* epoll itself failed */
@@ -319,7 +319,7 @@ static bool turn(void)
 void loop_run(void)
 {
     stopping = false;
-    while (turn())
+    while (turn(&stopping))
         ;
     calls_run();
 }
@@ -337,10 +337,9 @@ bool loop_run_until(const bool *done, int64_t ms)
     struct event timer;
     bool out = false;
 
-    stopping = false;
     evtimer_assign(&timer, base, time_is_out, &out);
     evtimer_add(&timer, &tv);
-    while (!*done && !out && turn())
+    while (!*done && !out && turn(done))
         ;
     evtimer_del(&timer);
     return *done;

@@ -418,11 +418,10 @@ static void close_both(struct stream *from)
     saw = true;
 }
 
-static void streams_may_be_closed_from_any_callback(void **state)
+static void closes_both(bool from_deferred)
 {
     int fd[2];
 
-    (void)state;
     open_pair(close_both);
     tcp_pair(fd);
     stream_init(&other, fd[0], close_both);
@@ -431,13 +430,21 @@ static void streams_may_be_closed_from_any_callback(void **state)
     turn_for(1);
     say(peer, "x"); /* both events stand in one turn; the first callback closes both */
     say(fd[1], "y");
-    stream_again(&other);
+    if (from_deferred)
+        stream_again(&other);
     waits();
     turn_for(5);
     assert_int_equal(calls, 1);
     assert_int_equal(s.fd, -1);
     close(fd[1]);
     close_pair();
+}
+
+static void streams_may_be_closed_from_any_callback(void **state)
+{
+    (void)state;
+    closes_both(false);
+    closes_both(true);
 }
 
 /* ---- lingering ---- */
