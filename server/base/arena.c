@@ -73,7 +73,8 @@ static struct arena_chunk *chunk_take(size_t n)
 
 static void chunk_give(struct arena_chunk *chunk)
 {
-    if (ARENA_RECYCLES && chunk->size <= (size_t)1 << LARGEST && kept_bytes + chunk->size <= KEPT_BYTES) {
+    if (ARENA_RECYCLES && chunk->size <= (size_t)1 << LARGEST &&
+        kept_bytes + chunk->size <= KEPT_BYTES) {
         unsigned class = class_of(chunk->size) - SMALLEST;
 
         chunk->next = kept[class];

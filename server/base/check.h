@@ -8,10 +8,10 @@
 
 #include "bt_types.h"
 
-#define CHECK(cond)                                  \
-    do {                                             \
-        if (__builtin_expect(!(cond), 0))            \
-            check_failed(#cond, __FILE__, __LINE__); \
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (__builtin_expect(!(cond), 0))                                                          \
+            check_failed(#cond, __FILE__, __LINE__);                                               \
     } while (0)
 
 /* A place that the program cannot reach. */

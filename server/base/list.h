@@ -81,16 +81,16 @@ static inline struct list_link *list_last(const struct list *list)
 {
     return list_empty(list) ? NULL : list->head.prev;
 }
-#define LIST_FIRST(list, type, member) \
+#define LIST_FIRST(list, type, member)                                                             \
     (list_empty(list) ? NULL : LIST_OF((list)->head.next, type, member))
-#define LIST_LAST(list, type, member) \
+#define LIST_LAST(list, type, member)                                                              \
     (list_empty(list) ? NULL : LIST_OF((list)->head.prev, type, member))
 
 /* Visits each; the body may remove the current one, not its follower. */
-#define LIST_EACH(list, type, member, item)                            \
-    for (type *item = LIST_OF((list)->head.next, type, member),        \
-              *item##_next = LIST_OF(item->member.next, type, member); \
-         &item->member != &(list)->head;                               \
+#define LIST_EACH(list, type, member, item)                                                        \
+    for (type *item = LIST_OF((list)->head.next, type, member),                                    \
+              *item##_next = LIST_OF(item->member.next, type, member);                             \
+         &item->member != &(list)->head;                                                           \
          item = item##_next, item##_next = LIST_OF(item->member.next, type, member))
 
 #endif

@@ -35,14 +35,14 @@ static inline char str_lower(char c)
 bt_str str_from(const char *text);
 static inline bt_str str_span(const char *from, const char *to)
 {
-    return (bt_str){ from, (size_t)(to - from) };
+    return (bt_str){from, (size_t)(to - from)};
 }
 static inline bool str_empty(bt_str s)
 {
     return s.len == 0;
 }
 /* Equal to a literal: `str_is_literal(s, "on")`. */
-#define str_eq_literal(s, literal) \
+#define str_eq_literal(s, literal)                                                                 \
     ((s).len == sizeof(literal) - 1 && memcmp((s).at, "" literal, sizeof(literal) - 1) == 0)
 #define str_eq_literal_nocase(s, literal) bt_str_eq_nocase((s), BT_STR(literal))
 

@@ -141,9 +141,12 @@ static void recycles(void **state)
     arena_trim();
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(aligned_and_apart), cmocka_unit_test(zeroed),
-    cmocka_unit_test(big_blocks_leave_room), cmocka_unit_test(limit), cmocka_unit_test(deferred),
-    cmocka_unit_test(text), cmocka_unit_test(grows_in_place), cmocka_unit_test(recycles)
-};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(aligned_and_apart),
+                                          cmocka_unit_test(zeroed),
+                                          cmocka_unit_test(big_blocks_leave_room),
+                                          cmocka_unit_test(limit),
+                                          cmocka_unit_test(deferred),
+                                          cmocka_unit_test(text),
+                                          cmocka_unit_test(grows_in_place),
+                                          cmocka_unit_test(recycles)};
 UNIT_MAIN(tests)
