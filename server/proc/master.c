@@ -284,24 +284,24 @@ static void become_the_next(void)
     }
 }
 
+static void trial_failed(int status, char *text)
+{
+    if (!WIFEXITED(status))
+        bt_log(NULL, BT_ERROR, "reload: the process that read it was ended by signal %d; report it",
+               WTERMSIG(status));
+    reload_failed(text);
+    log_lines(text); /* takes it to pieces */
+    bt_log(NULL, BT_ERROR,
+           "reload: the configuration was not taken; the old one goes on; correct what is said "
+           "above and reload again");
+}
+
 static void trial_ended(int status, char *text)
 {
     bool good = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
-    char *copy = strdup(text);
 
-    CHECK(copy != NULL);
-    log_lines(copy);
-    free(copy);
-    if (!good) {
-        if (!WIFEXITED(status))
-            bt_log(NULL, BT_ERROR,
-                   "reload: the process that read it was ended by signal %d; report it",
-                   WTERMSIG(status));
-        bt_log(NULL, BT_ERROR,
-               "reload: the configuration was not taken; the old one goes on; correct what is said "
-               "above and reload again");
-        reload_failed(text);
-    }
+    if (!good)
+        trial_failed(status, text);
     free(text);
     if (m.reload_again) {
         /* The file may have changed since it was read. */
