@@ -12,11 +12,16 @@
 #include "net/listener.h"
 #include "net/resolve.h"
 
-static struct listener *listeners;
+/* A port may have several sockets here: after a reload with fewer workers, none is given up. */
+static struct port_listener {
+    struct listener listener; /* first, so that it leads here */
+    size_t port;
+    struct port_listener *next;
+} *listeners;
 
 static void accepted(struct listener *l, int fd, const struct sockaddr *peer, socklen_t len)
 {
-    session_open((uint16_t)(l - listeners), fd, peer, len);
+    session_open((uint16_t)((struct port_listener *)(void *)l)->port, fd, peer, len);
 }
 
 static bool flow_start_resolver(void)
@@ -47,22 +52,24 @@ bool flow_start(void)
     upstream_start();
     tunnel_start();
     idle_init(core->server_idle_timeout, 0, 0);
-    listeners = calloc(core->n_ports, sizeof *listeners);
-    CHECK(listeners != NULL);
-    for (size_t i = 0; i < core->n_ports; i++)
-        listeners[i].fd = -1;
     return flow_start_resolver();
 }
 
 void flow_listen(size_t port, int fd)
 {
-    listener_start(&listeners[port], fd, accepted);
+    struct port_listener *l = calloc(1, sizeof *l);
+
+    CHECK(l != NULL);
+    l->port = port;
+    l->next = listeners;
+    listeners = l;
+    listener_start(&l->listener, fd, accepted);
 }
 
 void flow_drain(void (*over)(void))
 {
-    for (size_t i = 0; i < core->n_ports; i++)
-        listener_stop(&listeners[i]);
+    for (struct port_listener *l = listeners; l != NULL; l = l->next)
+        listener_stop(&l->listener);
     idle_close_all();
     session_drain(over);
 }

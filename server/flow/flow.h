@@ -30,7 +30,7 @@ size_t flow_ports(const struct flow_port **ports);
 
 /* Worker, after loop_init(): make lists, resolver, pools. false: logged why. */
 BT_MUST bool flow_start(void);
-/* Worker: begin to accept on fd for port number `port`. */
+/* Worker: begin to accept on fd for port number `port`; may be called for several of one port. */
 void flow_listen(size_t port, int fd);
 /* Worker: stop accepting, close what is idle, finish what is under way, then call over(). */
 void flow_drain(void (*over)(void));

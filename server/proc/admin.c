@@ -504,7 +504,7 @@ void admin_close(struct admin *admin)
     while (admin->calls != NULL)
         call_free(admin->calls);
     if (unlink(admin->path) != 0 && errno != ENOENT)
-        bt_log(NULL, BT_WARN, "control socket %s cannot be removed: %s; the next start replaces it",
+        bt_log(NULL, BT_INFO, "control socket %s cannot be removed: %s; the next start replaces it",
                admin->path, strerror(errno));
     let_go(admin);
 }
