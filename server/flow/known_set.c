@@ -1,0 +1,362 @@
+/* known_set.c - checks of lines that are not built and need more than a grammar.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "base/str.h"
+#include "base/suggest.h"
+#include "conf/complain.h"
+#include "conf/grammar.h"
+#include "flow/known.h"
+
+/* Words of a line, from number `from` on, against a grammar of their own; `named` stands in
+ * complaints about what is missing. */
+static bool fits(const struct bt_line *line, size_t from, const struct bt_word *named,
+                 const char *args, struct bt_error *err)
+{
+    static const struct bt_option children[] = {
+        {.name = "startup", .args = "int(0..)", .status = BT_IGNORED},
+        {.name = "idle", .args = "int(0..)", .status = BT_IGNORED},
+        {.name = "concurrency", .args = "int(0..)", .status = BT_IGNORED},
+        {.name = "queue-size", .args = "int(0..)", .status = BT_IGNORED},
+        {.name = "on-persistent-overload", .args = "die|ERR", .status = BT_IGNORED},
+        {.name = "reservation-timeout", .args = "int(0..)", .status = BT_IGNORED},
+    };
+    struct grammar_of of = {.option = children,
+                            .options = sizeof children / sizeof *children,
+                            .quiet = true,
+                            .arena = line->arena};
+    struct bt_args words = {line->args.word + from, line->args.n - from};
+    struct grammar_line out;
+    const char *why;
+    struct grammar *grammar = grammar_compile(line->arena, args, &why);
+
+    if (grammar == NULL)
+        return bt_complain(err, named, "the grammar \"%s\" is none: %s", args, why);
+    return grammar_words(grammar, &of, named, words, &out, err);
+}
+
+bool known_read_already(void *conf, const struct bt_line *line, struct bt_error *err)
+{
+    (void)conf, (void)line, (void)err;
+    return true;
+}
+
+/* ---- auth_param ---- */
+
+struct param {
+    const char *name, *args;
+    const char *scheme; /* NULL: all */
+};
+
+static const struct param params[] = {
+    {"program", "command", NULL},
+    {"children", "int(0..) options", NULL},
+    {"realm", "text", NULL},
+    {"key_extras", "word", NULL},
+    {"keep_alive", "on|off", NULL},
+    {"utf8", "on|off", NULL},
+    {"concurrency", "int(0..)", NULL},
+    {"credentialsttl", "duration", "basic"},
+    {"casesensitive", "on|off", "basic"},
+    {"blankpassword", "on|off", "basic"},
+    {"nonce_garbage_interval", "duration", "digest"},
+    {"nonce_max_duration", "duration", "digest"},
+    {"nonce_max_count", "int(1..)", "digest"},
+    {"nonce_strictness", "on|off", "digest"},
+    {"check_nonce_count", "on|off", "digest"},
+    {"post_workaround", "on|off", "digest"},
+    {"max_challenge_reuses", "int(0..)", "ntlm"},
+    {"max_challenge_lifetime", "duration", "ntlm"},
+    {"use_ntlm_negotiate", "on|off", "ntlm"},
+};
+
+bool known_auth_param(void *conf, const struct bt_line *line, struct bt_error *err)
+{
+    const struct bt_word *scheme = &line->args.word[0], *param = &line->args.word[1];
+    struct suggest near;
+
+    (void)conf;
+    suggest_init(&near, param->text);
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
+        if (params[i].scheme != NULL && !bt_str_eq(scheme->text, str_from(params[i].scheme)))
+            continue;
+        if (bt_str_eq(param->text, str_from(params[i].name)))
+            return fits(line, 2, param, params[i].args, err);
+        suggest_try(&near, params[i].name);
+    }
+    if (near.best == NULL)
+        return bt_complain(err, param, "%s has no parameter %s", scheme->text.at,
+                           complain_word(err, param->text));
+    return bt_complain(err, param, "%s has no parameter %s; did you mean '%s'?", scheme->text.at,
+                       complain_word(err, param->text), near.best);
+}
+
+/* ---- external_acl_type NAME [options] FORMAT... PROGRAM ARGS... ---- */
+
+static const struct param external_options[] = {
+    {"ttl", "int(-1..)", NULL},
+    {"negative_ttl", "int(-1..)", NULL},
+    {"grace", "percent", NULL},
+    {"cache", "int(0..)", NULL},
+    {"children", "int(0..)", NULL},
+    {"children-max", "int(0..)", NULL},
+    {"children-startup", "int(0..)", NULL},
+    {"children-idle", "int(0..)", NULL},
+    {"concurrency", "int(0..)", NULL},
+    {"queue-size", "int(0..)", NULL},
+    {"on-persistent-overload", "die|ERR", NULL},
+    {"protocol", "2.5|3.0", NULL},
+    {"ipv4", NULL, NULL},
+    {"ipv6", NULL, NULL},
+};
+
+/* One word before the format. false: complaints were made. */
+static bool external_option(const struct bt_line *line, const struct bt_word *word,
+                            struct bt_error *err)
+{
+    struct suggest near;
+    bt_str name, value;
+
+    (void)str_split(word->text, '=', &name, &value);
+    suggest_init(&near, name);
+    for (size_t i = 0; i < sizeof external_options / sizeof *external_options; i++) {
+        const struct param *option = &external_options[i];
+        suggest_try(&near, option->name);
+        if (!bt_str_eq(name, str_from(option->name)) ||
+            (option->args != NULL) != (value.at != NULL))
+            continue;
+        if (option->args == NULL)
+            return true;
+        struct bt_word at = *word;
+        at.text = value;
+        at.column += (uint32_t)(value.at - word->text.at);
+        struct bt_line part = {.args = {&at, 1}, .arena = line->arena};
+        return fits(&part, 0, word, option->args, err);
+    }
+    return bt_complain(err, word, "%s has no option %s%s%s%s", line->name.text.at,
+                       complain_word(err, name), near.best != NULL ? "; did you mean '" : "",
+                       near.best != NULL ? near.best : "", near.best != NULL ? "'?" : "");
+}
+
+static bool is_format(const struct bt_word *word)
+{
+    return word->quoted || (word->text.len > 0 && word->text.at[0] == '%');
+}
+
+bool known_external_acl_type(void *conf, const struct bt_line *line, struct bt_error *err)
+{
+    const struct bt_word *word = line->args.word;
+    size_t i = 1, n = line->args.n, format;
+    bool good = true;
+
+    (void)conf;
+    for (; i < n && !is_format(&word[i]) && word[i].text.at[0] != '/'; i++)
+        good &= external_option(line, &word[i], err);
+    for (format = i; i < n && is_format(&word[i]); i++)
+        continue;
+    if (format == i)
+        good = bt_complain(err, i < n ? &word[i] : &line->name,
+                           "%s needs a format (%%SRC, %%>a ...) before the program",
+                           line->name.text.at);
+    if (i == n)
+        return bt_complain(err, &line->name, "%s: the program is missing", line->name.text.at);
+    return fits(line, i, &line->name, "command", err) && good;
+}
+
+/* ---- parents ---- */
+
+/* An option of a line that nothing stores; the place is right for lines that no backslash joins. */
+static struct bt_word option_of(const struct bt_line *line, bt_str name)
+{
+    struct bt_word word = line->args.word[0];
+    bt_str rest = line->text, one;
+
+    while (str_word(&rest, &one)) {
+        if (!str_starts(one, name))
+            continue;
+        word.column += (uint32_t)(one.at - line->text.at);
+        word.text = bt_str_copy(line->arena, str_skip(one, name.len));
+        return word;
+    }
+    word.text = BT_STR_NONE;
+    return word;
+}
+
+static const struct known_peer *peer_find(const struct known_conf *conf, bt_str name)
+{
+    for (const struct known_peer *peer = conf->peers; peer != NULL; peer = peer->next)
+        if (bt_str_eq(peer->name, name))
+            return peer;
+    return NULL;
+}
+
+bool known_cache_peer(void *conf_, const struct bt_line *line, struct bt_error *err)
+{
+    struct known_conf *conf = conf_;
+    struct bt_word given = option_of(line, BT_STR("name="));
+    const struct bt_word *at = given.text.at != NULL ? &given : &line->args.word[0];
+
+    if (peer_find(conf, at->text) != NULL)
+        return bt_complain(
+            err, at, "there is a parent named '%s' already: give each its own name=", at->text.at);
+    struct known_peer *peer = bt_alloc(line->arena, sizeof *peer);
+    peer->name = at->text;
+    peer->next = conf->peers;
+    conf->peers = peer;
+    return true;
+}
+
+bool known_cache_peer_access(void *conf_, const struct bt_line *line, struct bt_error *err)
+{
+    const struct known_conf *conf = conf_;
+    const struct bt_word *name = &line->args.word[0];
+    struct suggest near;
+
+    if (peer_find(conf, name->text) != NULL)
+        return true;
+    suggest_init(&near, name->text);
+    for (const struct known_peer *peer = conf->peers; peer != NULL; peer = peer->next)
+        suggest_try(&near, peer->name.at);
+    if (near.best != NULL)
+        return bt_complain(err, name, "there is no parent named %s above; did you mean '%s'?",
+                           complain_word(err, name->text), near.best);
+    return bt_complain(err, name, "there is no parent named %s above",
+                       complain_word(err, name->text));
+}
+
+/* ---- deny_info [STATUS:]PAGE-OR-URL ACL ---- */
+
+static const char *const pages[] = {
+    "ERR_ACCESS_DENIED",
+    "ERR_CACHE_ACCESS_DENIED",
+    "ERR_CACHE_MGR_ACCESS_DENIED",
+    "ERR_CANNOT_FORWARD",
+    "ERR_CONFLICT_HOST",
+    "ERR_CONNECT_FAIL",
+    "ERR_DIR_LISTING",
+    "ERR_DNS_FAIL",
+    "ERR_ESI",
+    "ERR_FORWARDING_DENIED",
+    "ERR_FTP_DISABLED",
+    "ERR_FTP_FAILURE",
+    "ERR_FTP_FORBIDDEN",
+    "ERR_FTP_NOT_FOUND",
+    "ERR_FTP_PUT_CREATED",
+    "ERR_FTP_PUT_ERROR",
+    "ERR_FTP_PUT_MODIFIED",
+    "ERR_FTP_UNAVAILABLE",
+    "ERR_GATEWAY_FAILURE",
+    "ERR_ICAP_FAILURE",
+    "ERR_INVALID_REQ",
+    "ERR_INVALID_RESP",
+    "ERR_INVALID_URL",
+    "ERR_LIFETIME_EXP",
+    "ERR_NO_RELAY",
+    "ERR_ONLY_IF_CACHED_MISS",
+    "ERR_PRECONDITION_FAILED",
+    "ERR_PROTOCOL_UNKNOWN",
+    "ERR_READ_ERROR",
+    "ERR_READ_TIMEOUT",
+    "ERR_SECURE_CONNECT_FAIL",
+    "ERR_SHUTTING_DOWN",
+    "ERR_SOCKET_FAILURE",
+    "ERR_TOO_BIG",
+    "ERR_UNSUP_HTTPVERSION",
+    "ERR_UNSUP_REQ",
+    "ERR_URN_RESOLVE",
+    "ERR_WRITE_ERROR",
+    "ERR_ZERO_SIZE_OBJECT",
+    "TCP_RESET",
+    NULL,
+};
+
+bool known_deny_info(void *conf, const struct bt_line *line, struct bt_error *err)
+{
+    const struct bt_word *word = &line->args.word[0];
+    bt_str page = word->text, digits, rest;
+    uint64_t status = 0;
+
+    (void)conf;
+    if (str_split(word->text, ':', &digits, &rest) && digits.len > 0 &&
+        str_all(digits, STR_DIGIT)) {
+        if (!str_uint(digits, 599, &status) || status < 200)
+            return bt_complain(err, word, "a status from 200 to 599 expected, not '%.*s'",
+                               BT_STR_ARGS(digits));
+        page = rest;
+    }
+    bool url = str_find(page, BT_STR("://")) >= 0 || str_starts(page, BT_STR("/"));
+    if (status / 100 == 3 && !url)
+        return bt_complain(err, word, "status %u sends the client elsewhere: a URL is needed",
+                           (unsigned)status);
+    if (page.len == 0)
+        return bt_complain(err, word, "the page or URL behind the status is missing");
+    if (url)
+        return true;
+    const char *near = suggest_from(page, pages);
+    if (near != NULL && !bt_str_eq(str_from(near), page))
+        bt_caution(err, word, "there is no page %s that comes with the server; did you mean '%s'?",
+                   complain_word(err, page), near);
+    return true;
+}
+
+/* ---- the rest ---- */
+
+bool known_cache_dir(void *conf, const struct bt_line *line, struct bt_error *err)
+{
+    const struct bt_word *type = &line->args.word[0];
+    size_t needs = 5; /* type, folder, MB, two levels of folders */
+
+    (void)conf;
+    if (str_eq_literal(type->text, "null"))
+        return true;
+    if (str_eq_literal(type->text, "rock") || str_eq_literal(type->text, "coss"))
+        needs = 3;
+    if (line->args.n < needs)
+        return bt_complain(err, &line->name, "%s %s: %s is missing", line->name.text.at,
+                           type->text.at,
+                           line->args.n < 2   ? "the folder"
+                           : line->args.n < 3 ? "its size in MB"
+                                              : "the number of folders on each of two levels");
+    if (line->args.n > needs)
+        bt_caution(err, &line->args.word[needs], "surplus word %s is ignored",
+                   complain_word(err, line->args.word[needs].text));
+    return true;
+}
+
+bool known_replacement_policy(void *conf, const struct bt_line *line, struct bt_error *err)
+{
+    static const char *const kinds[] = {"GDSF", "LFUDA", "LRU", NULL};
+    const struct bt_word *kind = &line->args.word[1];
+
+    (void)conf;
+    if (!str_eq_literal(line->args.word[0].text, "heap"))
+        return true;
+    if (line->args.n < 2)
+        return bt_complain(err, &line->args.word[0], "heap needs a kind: GDSF, LFUDA or LRU");
+    for (size_t i = 0; kinds[i] != NULL; i++)
+        if (bt_str_eq(kind->text, str_from(kinds[i])))
+            return true;
+    return bt_complain(err, kind, "GDSF, LFUDA or LRU expected, not %s",
+                       complain_word(err, kind->text));
+}
+
+/* RESTORE/MAXIMUM, bytes a second and bytes; -1: without limit. */
+bool known_delay_parameters(void *conf, const struct bt_line *line, struct bt_error *err)
+{
+    bool good = true;
+
+    (void)conf;
+    for (size_t i = 1; i < line->args.n; i++) {
+        const struct bt_word *word = &line->args.word[i];
+        bt_str restore, most;
+        int64_t n;
+        if (str_eq_literal(word->text, "none"))
+            continue;
+        if (!str_split(word->text, '/', &restore, &most) || !str_int(restore, -1, INT64_MAX, &n) ||
+            !str_int(most, -1, INT64_MAX, &n))
+            good = bt_complain(err, word, "none or RESTORE/MAXIMUM in bytes expected, not %s",
+                               complain_word(err, word->text));
+    }
+    return good;
+}
