@@ -226,7 +226,8 @@ struct bt_acl_type {
     const char *doc;
     enum bt_phase earliest; /* a list that asks sooner is a configuration error */
     unsigned flags;         /* BT_SLOW */
-    /* Either one ACL at a time. compile NULL: match() is given the values, a struct bt_args *. */
+    /* Either one ACL at a time: each of its lines is compiled by itself, and it matches when one of
+     * them does. compile NULL: match() is given the values, a struct bt_args *. */
     void *(*compile)(struct bt_args, struct bt_arena *, struct bt_error *);
     enum bt_match (*match)(const void *compiled, struct bt_txn *);
     /* Or all ACLs of the type in one look-up: set bit i for each acl[i] that matches. Returns YES

@@ -22,7 +22,8 @@
 #include "plug/registry.h"
 
 enum acl_how {
-    HOW_NEVER, /* has no values, or was complained about */
+    HOW_NEVER, /* has no values */
+    HOW_BAD,   /* was complained about */
     HOW_ALL,
     HOW_SET, /* a bit of its kind */
     HOW_ONE  /* asked alone */
@@ -56,7 +57,8 @@ struct acl {
     uint32_t index; /* SET: bit of the kind */
     bool no_dns;
     const struct acl_kind *kind;
-    void *compiled; /* ONE */
+    void **compiled; /* ONE: of each line */
+    size_t lines;
 
     struct bt_word name;    /* where it was first defined */
     struct bt_word type_at; /* and its type's name there, or of its first use */
@@ -348,42 +350,63 @@ bool acl_define(void *conf, const struct bt_line *line, struct bt_error *err)
 
 /* ---- compiling ---- */
 
-/* Values of all lines as one array, -n in front where it was given. */
-static struct bt_args values_join(const struct acls *acls, const struct acl *acl)
+/* Values of one line or, with `whole`, of all, as one array; -n in front where it was given. */
+static struct bt_args values_join(const struct acls *acls, const struct acl *acl,
+                                  const struct acl_values *first, bool whole)
 {
-    size_t flag = acl->no_dns ? 1 : 0, n = flag;
+    size_t n = acl->no_dns ? 1 : 0;
 
-    if (acl->values == NULL)
-        return (struct bt_args){NULL, 0};
-    if (flag == 0 && acl->values->next == NULL)
-        return acl->values->args;
-    struct bt_word *words = bt_alloc_raw(acls->arena, (acl->n + flag) * sizeof *words);
-    if (flag != 0)
+    if (n == 0 && (!whole || first->next == NULL))
+        return first->args;
+    struct bt_word *words = bt_alloc_raw(acls->arena,
+                                         (n + (whole ? acl->n : first->args.n)) * sizeof *words);
+    if (n != 0)
         words[0] = (struct bt_word){.text = BT_STR("-n"),
                                     .file = acl->name.file,
                                     .line = acl->name.line,
                                     .column = acl->name.column};
-    for (const struct acl_values *values = acl->values; values != NULL; values = values->next) {
-        memcpy(words + n, values->args.word, values->args.n * sizeof *words);
-        n += values->args.n;
+    for (const struct acl_values *line = first; line != NULL; line = whole ? line->next : NULL) {
+        memcpy(words + n, line->args.word, line->args.n * sizeof *words);
+        n += line->args.n;
     }
     return (struct bt_args){words, n};
 }
 
-static bool one_compile(struct acls *acls, struct acl *acl, struct bt_error *err)
+static void *line_compile(const struct acls *acls, const struct acl *acl, struct bt_args args,
+                          struct bt_error *err)
 {
     const struct bt_acl_type *row = acl->type->row;
-    struct bt_args args = values_join(acls, acl);
 
-    if (row->compile != NULL) {
-        acl->compiled = row->compile(args, acls->arena, err);
-        if (acl->compiled == NULL)
-            return false;
-    } else {
-        struct bt_args *copy = bt_alloc(acls->arena, sizeof *copy);
-        *copy = args;
-        acl->compiled = copy;
+    if (row->compile != NULL)
+        return row->compile(args, acls->arena, err);
+    struct bt_args *copy = bt_alloc(acls->arena, sizeof *copy);
+    *copy = args;
+    return copy;
+}
+
+/* An ACL that is asked alone: each of its lines. One without values has none, or an empty one. */
+static bool one_compile(struct acls *acls, struct acl *acl, struct bt_error *err)
+{
+    static const struct acl_values no_values;
+    const struct acl_values *first = acl->values;
+
+    if (first == NULL && takes_values(acl->type->row))
+        return true;
+    if (first == NULL)
+        first = &no_values;
+    for (const struct acl_values *line = first; line != NULL; line = line->next)
+        acl->lines++;
+    acl->compiled = bt_alloc(acls->arena, acl->lines * sizeof *acl->compiled);
+    acl->lines = 0;
+    for (const struct acl_values *line = first; line != NULL; line = line->next) {
+        void *compiled = line_compile(acls, acl, values_join(acls, acl, line, false), err);
+        if (compiled != NULL)
+            acl->compiled[acl->lines++] = compiled;
+        else
+            acl->how = HOW_BAD;
     }
+    if (acl->how == HOW_BAD)
+        return false;
     acl->how = HOW_ONE;
     acl->code = acls->codes++;
     return true;
@@ -392,10 +415,8 @@ static bool one_compile(struct acls *acls, struct acl *acl, struct bt_error *err
 /* A type that is known and not built: look at its values all the same, then refuse it. */
 static bool unbuilt_refuse(struct acls *acls, const struct acl *acl, struct bt_error *err)
 {
-    const struct bt_acl_type *row = acl->type->row;
-
-    if (row->compile != NULL && acl->n > 0)
-        (void)row->compile(values_join(acls, acl), acls->arena, err);
+    for (const struct acl_values *line = acl->values; line != NULL; line = line->next)
+        (void)line_compile(acls, acl, line->args, err);
     return bt_complain(err, &acl->type_at, "ACL type %s is not built yet", acl->type_at.text.at);
 }
 
@@ -419,13 +440,13 @@ static bool set_compile(struct acls *acls, struct acl_type *type, struct bt_erro
         struct bt_acl_values *values = bt_alloc(acls->arena, acls->n * sizeof *values);
         for (size_t i = 0; i < acls->n; i++) {
             struct acl *acl = acls->acl[i];
-            if (acl->type != type || acl->no_dns != (no_dns == 1) ||
-                (acl->n == 0 && takes_values(type->row)))
+            if (acl->type != type || acl->no_dns != (no_dns == 1) || acl->values == NULL)
                 continue;
             acl->how = HOW_SET;
             acl->kind = kind;
             acl->index = (uint32_t)kind->n;
-            values[kind->n++] = (struct bt_acl_values){acl->name.text, values_join(acls, acl)};
+            values[kind->n++] = (struct bt_acl_values){acl->name.text,
+                                                       values_join(acls, acl, acl->values, true)};
         }
         good &= kind_compile(acls, kind, values, err);
     }
@@ -444,7 +465,7 @@ static bool type_compile(struct acls *acls, struct acl_type *type, struct bt_err
             continue;
         if (type->row->status == BT_UNBUILT)
             good &= unbuilt_refuse(acls, acl, err);
-        else if (acl->n > 0 || !takes_values(type->row))
+        else
             good &= one_compile(acls, acl, err);
     }
     return good;
@@ -617,25 +638,33 @@ static enum bt_match set_ask(const struct acl *acl, struct acl_memo *memo, struc
     return kind_ask(kind, acl->index, memo, txn);
 }
 
+/* One of the lines is enough. */
+static enum bt_match lines_ask(const struct acl *acl, struct bt_txn *txn)
+{
+    bool waits = false, broken = false;
+
+    for (size_t i = 0; i < acl->lines; i++) {
+        enum bt_match said = acl->type->row->match(acl->compiled[i], txn);
+        if (said == BT_YES)
+            return BT_YES;
+        waits |= said == BT_WAIT;
+        broken |= said != BT_NO && said != BT_WAIT;
+    }
+    return waits ? BT_WAIT : broken ? BT_BROKEN : BT_NO;
+}
+
 static enum bt_match one_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
 {
     static const enum bt_match means[] = {
         [CODE_NO] = BT_NO, [CODE_YES] = BT_YES, [CODE_BROKEN] = BT_BROKEN};
-    const struct bt_acl_type *row = acl->type->row;
     unsigned code = code_get(memo, acl->code);
 
     if (code != 0)
         return means[code];
-    enum bt_match said = row->match(acl->compiled, txn);
-    if (said == BT_WAIT)
-        return BT_WAIT;
-    if (said != BT_NO && said != BT_YES)
-        said = BT_BROKEN;
-    if ((row->flags & BT_FRESH) == 0)
-        code_set(memo, acl->code,
-                 said == BT_YES  ? CODE_YES
-                 : said == BT_NO ? CODE_NO
-                                 : CODE_BROKEN);
+    enum bt_match said = lines_ask(acl, txn);
+    if (said == BT_WAIT || (acl->type->row->flags & BT_FRESH) != 0)
+        return said;
+    code_set(memo, acl->code, said == BT_YES ? CODE_YES : said == BT_NO ? CODE_NO : CODE_BROKEN);
     return said;
 }
 
@@ -650,6 +679,7 @@ enum bt_match acl_ask(const struct acl *acl, struct acl_memo *memo, struct bt_tx
     case HOW_ONE:
         return one_ask(acl, memo, txn);
     case HOW_NEVER:
+    case HOW_BAD:
         break;
     }
     return BT_NO;

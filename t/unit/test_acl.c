@@ -257,6 +257,30 @@ static void memo_is_small(void **state)
     assert_int_equal(txn.asked[63], 1 + 1);
 }
 
+/* Lines of one name are alternatives: YES of one is enough, then WAIT, then BROKEN. */
+static void lines_are_alternatives(void **state)
+{
+    static const struct {
+        enum bt_match says[3], is;
+    } cases[] = {
+        {{BT_NO, BT_NO, BT_NO}, BT_NO},         {{BT_NO, BT_NO, BT_YES}, BT_YES},
+        {{BT_BROKEN, BT_YES, BT_NO}, BT_YES},   {{BT_WAIT, BT_NO, BT_YES}, BT_YES},
+        {{BT_BROKEN, BT_NO, BT_NO}, BT_BROKEN}, {{BT_BROKEN, BT_WAIT, BT_NO}, BT_WAIT},
+    };
+    struct bt_txn txn;
+
+    (void)state;
+    assert_true(acl_line("acl x one 0"));
+    assert_true(acl_line("acl x two 1"));
+    assert_true(acl_line("acl x one 2"));
+    assert_true(acls_compile(&acls, arena, &err));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        txn_new_fake(&txn);
+        memcpy(txn.says, cases[i].says, sizeof cases[i].says);
+        assert_int_equal(ask("x", &txn), cases[i].is);
+    }
+}
+
 /* What changes is asked each time; what was looked at last is known. */
 static void fresh_and_last(void **state)
 {
@@ -291,6 +315,7 @@ int main(void)
         TEST(no_flags),
         TEST(memo_is_small),
         TEST(fresh_and_last),
+        TEST(lines_are_alternatives),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
