@@ -9,7 +9,7 @@ hello_greeting Welcome
 acl friends hello 127.0.0.1
 http_access allow friends
 http_access deny all
-logformat greeted %rm %{hello.greeting}
+logformat greeted %rm %hello.greeting
 access_log stdio:@DIR@/greeted.log logformat=greeted
 CONF
 is get($proxy, $url)->body, 'one', 'acl hello: a host that is listed';
@@ -21,7 +21,7 @@ ok wait_for(sub { $proxy->text('greeted.log') =~ /^GET Welcome,127\.0\.0\.1$/m }
 my $quiet = proxy(<<'CONF');
 acl friends hello 127.0.0.1
 http_access allow friends
-logformat greeted %rm %{hello.greeting}
+logformat greeted %rm %hello.greeting
 access_log stdio:@DIR@/greeted.log logformat=greeted
 CONF
 is get($quiet, $url)->body, 'one', 'not configured: passes';

@@ -2,7 +2,7 @@
  *
  *   hello_greeting Welcome                       the directive
  *   acl friends hello www.example.org            the ACL type
- *   logformat greeted %ts %{hello.greeting}note  the field, by its name
+ *   logformat greeted %ts %hello.greeting  the field, by its name
  *
  * Copy it with `make new MODULE=acl_weekday`; modules/README walks through it. Not a line of the
  * server changes: the table at the end says all that there is to know.

@@ -20,6 +20,7 @@
 #include "conf/bind.h"
 #include "conf/complain.h"
 #include "plug/acl.h"
+#include "plug/format.h"
 #include "plug/index.h"
 #include "plug/load.h"
 #include "plug/phase.h"
@@ -336,6 +337,12 @@ static void hook_rule(void *loading, struct bt_rules **list, const struct bt_lin
     bt_rules_add(list, line, action);
 }
 
+static bool hook_format(void *loading_, const struct bt_word *at, bt_str text, struct bt_error *err)
+{
+    struct loading *loading = loading_;
+    return format_compile(loading->gen->registry, at, text, loading->arena, err) != NULL;
+}
+
 /* ---- the steps of loading ---- */
 
 static struct loading *begin(const struct bt_module *const *statics, size_t n, struct bt_error *err)
@@ -353,7 +360,7 @@ static struct loading *begin(const struct bt_module *const *statics, size_t n, s
     loading->gen->registry = registry_new(arena);
     loading->supplier = (struct registry_supplier){supply, why_not, supply_names, loading};
     loading->hooks = (struct bind_hooks){loading,   hook_find, hook_nearest,
-                                         hook_acls, hook_rule, NULL};
+                                         hook_acls, hook_rule, hook_format};
     generation_current = loading->gen;
     loading_now = loading;
 
