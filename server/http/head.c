@@ -157,28 +157,29 @@ bt_str head_find(const struct head *head, bt_str name, size_t nth)
     return BT_STR_NONE;
 }
 
-/* Length of the list member at the front of `rest`: up to a comma that is in no quoted string. */
-static size_t member_len(bt_str rest)
+/* Length of the list member at the front of `rest`: up to a comma, that is in no quoted string if
+ * those can be. */
+static size_t member_len(bt_str rest, bool quotes)
 {
     bool quoted = false;
 
     for (size_t i = 0; i < rest.len; i++) {
         char c = rest.at[i];
 
-        if (c == '"')
+        if (c == ',' && !quoted)
+            return i;
+        if (quotes && c == '"')
             quoted = !quoted;
         else if (quoted && c == '\\')
             i++;
-        else if (c == ',' && !quoted)
-            return i;
     }
     return rest.len;
 }
 
-bool head_list_next(bt_str *rest, bt_str *member)
+static bool member_next(bt_str *rest, bt_str *member, bool quotes)
 {
     while (rest->len > 0) {
-        size_t len = member_len(*rest);
+        size_t len = member_len(*rest, quotes);
 
         *member = str_trim((bt_str){rest->at, len});
         if (len < rest->len)
@@ -191,6 +192,16 @@ bool head_list_next(bt_str *rest, bt_str *member)
     return false;
 }
 
+bool head_list_next(bt_str *rest, bt_str *member)
+{
+    return member_next(rest, member, true);
+}
+
+bool head_token_next(bt_str *rest, bt_str *member)
+{
+    return member_next(rest, member, false);
+}
+
 bool head_has_token(const struct head *head, enum header_id id, bt_str token)
 {
     if (!head_has(head, id))
@@ -200,7 +211,7 @@ bool head_has_token(const struct head *head, enum header_id id, bt_str token)
 
         if (head->field[i].id != id)
             continue;
-        while (head_list_next(&rest, &member))
+        while (head_token_next(&rest, &member))
             if (bt_str_eq_nocase(member, token))
                 return true;
     }

@@ -158,7 +158,10 @@ bt_str head_find(const struct head *, bt_str name, size_t nth);
 /* Walk a comma-separated list: cuts the next member off *rest, blanks trimmed, empty members
  * skipped, commas in quoted strings kept. false at the end. */
 BT_MUST bool head_list_next(bt_str *rest, bt_str *member);
-/* Whether any field of that id has `token` as a list member, case ignored. */
+/* The same where no quoted string can be (Connection, TE, Vary, Via, X-Forwarded-For): each comma
+ * counts, so that a stray quotation mark cannot hide what follows it. */
+BT_MUST bool head_token_next(bt_str *rest, bt_str *member);
+/* Whether any field of that id has `token` as a member (by head_token_next()), case ignored. */
 bool head_has_token(const struct head *, enum header_id, bt_str token);
 
 #endif

@@ -29,7 +29,7 @@ void hop_mark(struct head *head)
             continue;
         field->drop = true;
         if (field->id == HEADER_CONNECTION || field->id == HEADER_PROXY_CONNECTION)
-            while (head_list_next(&rest, &member))
+            while (head_token_next(&rest, &member))
                 drop_named(head, member);
     }
     if (head_has(head, HEADER_UPGRADE)) /* goes with an Upgrade to h2c, which is not passed on */
@@ -55,7 +55,7 @@ static struct list list_count(const struct head *head, enum header_id id)
 
         if (head->field[i].id != id)
             continue;
-        while (head_list_next(&rest, &member)) {
+        while (head_token_next(&rest, &member)) {
             list.members++;
             list.bytes += member.len + 2;
         }
@@ -80,7 +80,7 @@ static void list_write(struct writer *w, const struct head *head, enum header_id
 
         if (head->field[i].id != id)
             continue;
-        while (head_list_next(&rest, &member)) {
+        while (head_token_next(&rest, &member)) {
             /* One place is kept for the member that we add. */
             if (left.members < HOP_LIST_MAX && left.bytes <= HOP_LIST_BYTES) {
                 writer_str(w, member);
@@ -123,7 +123,7 @@ bool hop_loops(const struct head *head, bt_str name)
 
         if (head->field[i].id != HEADER_VIA)
             continue;
-        while (head_list_next(&rest, &member))
+        while (head_token_next(&rest, &member))
             if (via_names(member, host))
                 return true;
     }

@@ -282,7 +282,7 @@ static enum head_fault note_coding(struct parser *p, bt_str value)
         p->head->chunked = true;
         return FAULT_NONE;
     }
-    while (head_list_next(&rest, &member)) {
+    while (head_token_next(&rest, &member)) {
         if (last)
             return FAULT_CODING;
         last = str_eq_literal_nocase(member, "chunked");
@@ -302,7 +302,7 @@ static enum head_fault note_connection(struct parser *p, bt_str value)
         p->keep = true;
         return ++p->members > HEAD_CONNECTION_MAX ? FAULT_CONNECTION : FAULT_NONE;
     }
-    while (head_list_next(&value, &member)) {
+    while (head_token_next(&value, &member)) {
         if (++p->members > HEAD_CONNECTION_MAX)
             return FAULT_CONNECTION;
         if (str_eq_literal_nocase(member, "keep-alive"))

@@ -118,11 +118,19 @@ static void lists(void **state)
 
 static void tokens(void **state)
 {
+    bt_str rest = BT_STR(" a\"b , , c\",d\\,"), member;
     static const char text[] = "GET / HTTP/1.1\r\nHost: a\r\nTE: gzip, Trailers\r\nTE: x\r\n\r\n";
     struct head_field fields[8];
     struct head head;
 
     (void)state;
+    assert_true(head_token_next(&rest, &member));
+    assert_str(member, "a\"b");
+    assert_true(head_token_next(&rest, &member));
+    assert_str(member, "c\"");
+    assert_true(head_token_next(&rest, &member));
+    assert_str(member, "d\\");
+    assert_false(head_token_next(&rest, &member));
     assert_int_equal(parse_request(&head, text, sizeof text - 1, fields, 8), FAULT_NONE);
     assert_true(head_has_token(&head, HEADER_TE, BT_STR("trailers")));
     assert_true(head_has_token(&head, HEADER_TE, BT_STR("X")));

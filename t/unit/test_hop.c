@@ -119,6 +119,9 @@ static void loops(void **state)
     assert_false(hop_loops(&head, BT_STR("(z)")));
     assert_false(hop_loops(&head, BT_STR("")));
     assert_false(hop_loops(&none, BT_STR("last")));
+    /* A stray quotation mark does not hide that we were here. */
+    head = request(GET "Via: 1.1 x (\"open, 1.1 us\r\n\r\n");
+    assert_true(hop_loops(&head, BT_STR("us")));
 }
 
 static bt_str forwarded(struct head *head, enum forwarded_for how)
