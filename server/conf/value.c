@@ -308,7 +308,7 @@ static bool unit_check(const struct value_type *type, const struct value_of *of,
     if (result.fault != UNITS_FINE)
         return unit_complain(type, of, word, unit, &result, err);
     if (!result.has_unit && number != 0 && !of->preset)
-        bt_caution(err, word, "%s has no unit; %s is meant", complain_word(err, word->text),
+        bt_caution(err, word, "%s has no unit: it is taken as %s", complain_word(err, word->text),
                    of->unit != NULL           ? of->unit
                    : type->kind == VALUE_SIZE ? "bytes"
                                               : "seconds");

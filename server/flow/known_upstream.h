@@ -7,7 +7,6 @@
  .args = "host parent|sibling|multicast int(0..65535) int(0..65535) options",
  .set = known_cache_peer,
  .options = BT_ROWS(peer_options),
- .flags = BT_SECRET, /* login= */
  .status = BT_UNBUILT,
  .note = "requests would go to origins directly, past what the parent decides"},
     {.name = "cache_peer_access",
