@@ -75,7 +75,7 @@ static void vet_literals(struct vetting *vet, const char *what, const char *name
         while (word.len > 0 && strchr("].+", word.at[word.len - 1]) != NULL)
             word.len--;
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-            if (suggest_distance(word, str_from(types[i]), 1) == 1)
+            if (word.len >= 4 && suggest_distance(word, str_from(types[i]), 1) == 1)
                 fault(vet, what, name, "has the grammar \"%s\", where '%.*s' seems to mean '%s'",
                       args, BT_STR_ARGS(word), types[i]);
     }
