@@ -194,7 +194,7 @@ UNBUILT_RULES("adapted_http_access", "allow|deny acls+", "allow all", BT_AT_REQU
     KNOWN_UNIT("icap_connect_timeout", "duration", "seconds", NO_ICAP),
     KNOWN_UNIT("icap_io_timeout", "duration", "seconds", NO_ICAP),
     {.name = "icap_service_failure_limit",
-     .args = "int(-1..) [in duration]",
+     .args = "int(-1..) [word duration]",
      .unit = "seconds",
      .status = BT_IGNORED,
      .note = NO_ICAP},
