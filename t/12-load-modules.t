@@ -104,7 +104,7 @@ like listed('acl a tsecond_type x'), qr/^tsecond +auto +loaded for the ACL type 
     'loaded for an ACL type';
 like listed("logformat f %tfc\naccess_log stdio:/dev/null logformat=f"),
     qr/^tfirst +auto +loaded for the logformat code tfc at/m, 'loaded for a logformat code';
-like listed('tfirst_word two'), qr/^flow +on +built in$/m, 'what is part of the server is listed, too';
+like listed('tfirst_word two'), qr/^core +on +built in$/m, 'what is part of the server is listed, too';
 good('tfirst_word two', 'the line is taken');
 
 # --- by name and by path ----------------------------------------------------------------------
@@ -133,7 +133,7 @@ refused("module tfirst off\nlogformat f %tfc\naccess_log stdio:/dev/null logform
     qr/:[23]:\d+: error: .*tfc.* module tfirst, which is switched off at \S+:1/);
 refused("module tfirst on\nmodule tfirst off", 'on and off',
     qr/:2:8: error: module tfirst was switched on at \S+:1/);
-refused('module flow off', 'the server itself cannot be off', qr/:1:8: error: module flow is part of the server/);
+refused('module core off', 'the server itself cannot be off', qr/:1:8: error: module core is part of the server/);
 
 # --- refused by what they are -----------------------------------------------------------------
 

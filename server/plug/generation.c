@@ -168,10 +168,12 @@ static const char *why_not(void *loading_, enum registry_kind kind, bt_str name)
 
     for (size_t i = 0; i < n; i++) {
         const struct candidate *c = candidate_find(loading, str_from(modules[i]));
-        if (c == NULL || why != NULL)
+        if (c == NULL)
             continue;
         if (c->told.table != NULL)
-            return NULL;
+            return NULL; /* another one provides it */
+        if (why != NULL)
+            continue;
         if (c->told.state == MODULE_OFF)
             why = bt_str_printf(loading->arena,
                                 "the %s '%.*s' is of module %s, which is switched off at %s:%u; "

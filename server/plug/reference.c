@@ -78,7 +78,7 @@ static void directive_card(struct registry *registry, const struct registry_row 
     fact(card, "takes", set_text(own));
     if (own->args != NULL && strstr(own->args, "acls") != NULL)
         fact(card, "asked in", phase_name(own->phase));
-    if (own->status != BT_BUILT)
+    if (own->doc != NULL)
         fact(card, "status", status_sentences[own->status]);
     fact(card, "note", own->note);
     card->options_of = own->options.n > 0 ? own : NULL;
@@ -121,7 +121,7 @@ static void acl_type_card(struct registry *registry, const struct registry_row *
     fact(card, "known from", phase_name(type->earliest));
     if (type->flags & BT_SLOW)
         fact(card, "may wait", "yes: not for lists that cannot wait");
-    if (type->status != BT_BUILT)
+    if (type->doc != NULL)
         fact(card, "status", status_sentences[type->status]);
 }
 
