@@ -332,6 +332,10 @@ bool acl_define(void *conf, const struct bt_line *line, struct bt_error *err)
     struct acl *acl = acl_find(acls, name->text, name, err);
     if (acl != NULL && predefined_again(acl, name, type, err))
         return true;
+    /* Squid's own definition of it, as files may have copied it: theirs holds from here on. */
+    if (acl != NULL && acl->type != NULL && acl->type->row == &manager_row &&
+        str_eq_literal(type->text, "url_regex"))
+        acl = NULL;
     const struct bt_acl_type *row = registry_acl_type(acls->registry, type->text, NULL);
     if (acl == NULL) {
         acl = acl_new(acls, name);

@@ -21,56 +21,6 @@ static void *checked(bool good)
 
 /* ---- checks of values ---- */
 
-/* "09:30" in minutes; false: it is no such thing. 24:00 ends a day. */
-static bool hour_read(bt_str text, uint64_t *minutes)
-{
-    uint64_t hour, minute;
-    bt_str before, after;
-
-    if (!str_split(text, ':', &before, &after) || !str_uint(before, 24, &hour) || after.len != 2 ||
-        !str_uint(after, 59, &minute) || (hour == 24 && minute != 0))
-        return false;
-    *minutes = hour * 60 + minute;
-    return true;
-}
-
-static bool hours_check(const struct bt_word *at, struct bt_error *err)
-{
-    bt_str from, to;
-    uint64_t begins, ends;
-
-    if (!str_split(at->text, '-', &from, &to) || !hour_read(from, &begins) || !hour_read(to, &ends))
-        return bt_complain(err, at, "'%s' are no hours; write them as 09:00-17:30", at->text.at);
-    if (begins >= ends)
-        return bt_complain(err, at,
-                           "hours %s end before they begin; for a time over midnight write two "
-                           "lines: %.*s-24:00 and 00:00-%.*s",
-                           at->text.at, BT_STR_ARGS(from), BT_STR_ARGS(to));
-    return true;
-}
-
-static bool days_check(const struct bt_word *at, struct bt_error *err)
-{
-    for (size_t i = 0; i < at->text.len; i++)
-        if (strchr("SMTWHFAD", at->text.at[i]) == NULL)
-            return bt_complain(err, at,
-                               "'%c' in '%s' is no day: S M T W H F A are Sunday to Saturday, D is "
-                               "Monday to Friday",
-                               at->text.at[i], at->text.at);
-    return true;
-}
-
-static void *time_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
-{
-    bool good = true;
-
-    (void)arena;
-    for (size_t i = 0; i < args.n; i++)
-        good &= str_find_char(args.word[i].text, ':') >= 0 ? hours_check(&args.word[i], err)
-                                                           : days_check(&args.word[i], err);
-    return checked(good);
-}
-
 /* 200, 400-403, 500- */
 static bool status_check(const struct bt_word *at, struct bt_error *err)
 {
@@ -216,11 +166,6 @@ static const struct bt_acl_type types[] = {
           "The reverse name of the client is one of these; .NAME holds all below."),
     KNOWN("srcdom_regex", "regex...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
           "The reverse name of the client matches."),
-    KNOWN("dstdom_regex", "regex...", BT_AT_REQUEST, BT_FOLDS | BT_NO_DNS, NULL,
-          "The host of the URL matches; -n does not ask for an address's name."),
-    KNOWN("url_regex", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL, "The URL matches."),
-    KNOWN("urlpath_regex", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
-          "The URL's path and query match."),
     KNOWN("urllogin", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
           "The user info of the URL matches."),
     KNOWN("proxy_auth", "word...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
@@ -239,19 +184,6 @@ static const struct bt_acl_type types[] = {
           "The name that the client's ident service gives matches."),
     KNOWN("external", "word [word...]", BT_AT_REQUEST, BT_SLOW, NULL,
           "A helper of external_acl_type says so."),
-    KNOWN("time", "word...", BT_AT_ACCEPT, 0, time_check,
-          "It is one of these days (SMTWHFA, D) and hours (09:00-17:30)."),
-    KNOWN("browser", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL, "The User-Agent header matches."),
-    KNOWN("referer_regex", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
-          "The Referer header matches."),
-    KNOWN("req_header", "word regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
-          "A header of the request matches."),
-    KNOWN("rep_header", "word regex...", BT_AT_RESPONSE, BT_FOLDS, NULL,
-          "A header of the response matches."),
-    KNOWN("req_mime_type", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
-          "The request's Content-Type matches."),
-    KNOWN("rep_mime_type", "regex...", BT_AT_RESPONSE, BT_FOLDS, NULL,
-          "The response's Content-Type matches."),
     KNOWN("http_status", "word...", BT_AT_RESPONSE, 0, http_status_check,
           "The response's status is one of these, or within a range."),
     KNOWN("maxconn", "int(0..)", BT_AT_ACCEPT, BT_FRESH, NULL,

@@ -139,17 +139,10 @@ static void not_built(void **state)
         uint32_t column;
         const char *text; /* NULL: only that it is not built */
     } cases[] = {
-        {"acl x url_regex ^http://ads", 0, NULL},
-        {"acl x url_regex -i (ad|banner", 20, "(ad|banner"},
-        {"acl x url_regex /ok ads{2,1}", 21, "{2,1}"},
-        {"acl x req_header User-Agent -i ^curl", 0, NULL},
-        {"acl x time MTWHF 09:00-17:30", 0, NULL},
-        {"acl x time D", 0, NULL},
-        {"acl x time 00:00-24:00", 0, NULL},
-        {"acl x time MX 09:00-17:00", 12, "'X' in 'MX'"},
-        {"acl x time 22:00-06:00", 12, "22:00-24:00 and 00:00-06:00"},
-        {"acl x time 9-17:00", 12, "09:00-17:30"},
-        {"acl x time 09:00-25:00", 12, "09:00-17:30"},
+        {"acl x urllogin ^anna", 0, NULL},
+        {"acl x urllogin -i (ad|banner", 19, "(ad|banner"},
+        {"acl x ext_user_regex ok ads{2,1}", 25, "{2,1}"},
+        {"acl x proxy_auth_regex -i ^anna +i B", 0, NULL},
         {"acl x http_status 200 400-403 500-", 0, NULL},
         {"acl x http_status 5xx", 19, "500-599"},
         {"acl x http_status 404-400", 19, "ends before"},

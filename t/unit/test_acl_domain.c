@@ -14,8 +14,8 @@ static const char *host(struct compiled made, const char *name)
 static void names(void **state)
 {
     (void)state;
-    struct compiled to = compile("dstdomain", "exact.example.com", ".tree.example.com",
-                                 ".example.com. WWW.Example.Org.", "com .net");
+    struct compiled to = compiled_of("dstdomain", "exact.example.com", ".tree.example.com",
+                                     ".example.com. WWW.Example.Org.", "com .net");
     assert_int_equal(err.n, 0);
     assert_string_equal(host(to, "exact.example.com"), "1 3");
     assert_string_equal(host(to, "x.exact.example.com"), "3");
@@ -37,7 +37,7 @@ static void addresses(void **state)
     struct bt_txn txn = {.name = BT_STR("192.0.2.1"), .host_is_addr = true, .reversed = BT_NO};
 
     (void)state;
-    struct compiled to = compile("dstdomain", "192.0.2.1", "www.example.com", "none");
+    struct compiled to = compiled_of("dstdomain", "192.0.2.1", "www.example.com", "none");
     assert_string_equal(matches(to, &txn), "1 3");
     txn.reversed = BT_WAIT;
     assert_string_equal(matches(to, &txn), "wait 1"); /* what is known is known */
@@ -47,7 +47,7 @@ static void addresses(void **state)
     assert_int_equal(txn.reversals, 3);
 
     txn.reversals = 0;
-    to = compile("dstdomain", "-n 192.0.2.1", "-n www.example.com", "-n none");
+    to = compiled_of("dstdomain", "-n 192.0.2.1", "-n www.example.com", "-n none");
     assert_string_equal(matches(to, &txn), "1");
     txn.host_is_addr = false;
     txn.name = BT_STR("www.example.com");
@@ -62,25 +62,25 @@ static void spelling(void **state)
     struct bt_txn txn = {.name = BT_STR("2001:db8::1"), .host_is_addr = true, .reversed = BT_NO};
 
     (void)state;
-    struct compiled to = compile("dstdomain", "[2001:db8::1]", "2001:DB8:0:0::1", "2001:db8::2",
-                                 "[::1");
+    struct compiled to = compiled_of("dstdomain", "[2001:db8::1]", "2001:DB8:0:0::1", "2001:db8::2",
+                                     "[::1");
     assert_string_equal(matches(to, &txn), "1 2");
 }
 
 static void covered_entries(void **state)
 {
     (void)state;
-    struct compiled to = compile("dstdomain", "a.example.com .example.com");
+    struct compiled to = compiled_of("dstdomain", "a.example.com .example.com");
     assert_non_null(to.what);
     assert_true(said(1, 15, false, "a.example.com in ACL acl1 is covered by .example.com"));
     assert_int_equal(err.n, 1);
     assert_string_equal(host(to, "a.example.com"), "1");
-    to = compile("dstdomain", ".b.org", ".b.org x.b.org .y.b.org b.org");
+    to = compiled_of("dstdomain", ".b.org", ".b.org x.b.org .y.b.org b.org");
     assert_true(said(2, 8, false, "x.b.org in ACL acl2 is covered by .b.org"));
     assert_true(said(2, 16, false, ".y.b.org in ACL acl2 is covered by .b.org"));
     assert_true(said(2, 25, false, "b.org in ACL acl2 is covered by .b.org"));
     assert_int_equal(err.n, 4); /* not by an entry of another ACL */
-    compile("dstdomain", "twice.net once.net TWICE.net");
+    compiled_of("dstdomain", "twice.net once.net TWICE.net");
     assert_true(said(1, 20, false, "twice.net is in ACL acl1 twice"));
     assert_int_equal(err.n, 5);
     assert_int_equal(err.faults, 0);
@@ -111,8 +111,8 @@ static void many_covered(void **state)
 static void doubtful(void **state)
 {
     (void)state;
-    struct compiled to = compile("dstdomain",
-                                 "*.example.com http://example.com/ . good.example.com");
+    struct compiled to = compiled_of("dstdomain",
+                                     "*.example.com http://example.com/ . good.example.com");
     assert_non_null(to.what);
     assert_true(said(1, 1, false, "write .example.com"));
     assert_true(said(1, 15, false, "no host name"));

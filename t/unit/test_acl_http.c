@@ -14,7 +14,8 @@ static const char *with(struct compiled made, const char *method)
 static void method(void **state)
 {
     (void)state;
-    struct compiled is = compile("method", "CONNECT", "GET POST", "get purge", "REPORT", "X-own");
+    struct compiled is = compiled_of("method", "CONNECT", "GET POST", "get purge", "REPORT",
+                                     "X-own");
     assert_int_equal(err.n, 0);
     assert_string_equal(with(is, "CONNECT"), "1");
     assert_string_equal(with(is, "GET"), "2 3");
@@ -38,7 +39,8 @@ static const char *over(struct compiled made, const char *scheme)
 static void proto(void **state)
 {
     (void)state;
-    struct compiled is = compile("proto", "HTTP", "https FTP", "none", "http cache_object", "htp");
+    struct compiled is = compiled_of("proto", "HTTP", "https FTP", "none", "http cache_object",
+                                     "htp");
     assert_non_null(is.what);
     assert_string_equal(over(is, "http"), "1 4");
     assert_string_equal(over(is, "https"), "2");

@@ -26,7 +26,8 @@
 struct bt_txn {
     struct sockaddr_storage client, local, host;
     bool host_is_addr;
-    bt_str method, scheme, name, port_name, reverse;
+    bt_str method, scheme, name, port_name, reverse, url, path;
+    const char *const *header; /* "Name", "value", ..., NULL; of the request and of the response */
     unsigned port;
     enum bt_match reversed, resolved; /* what bt_reverse() and bt_destination() return */
     const struct sockaddr *dest[4];
@@ -81,8 +82,34 @@ enum bt_match bt_reverse(struct bt_txn *txn, bt_str *name)
     return txn->reversed;
 }
 
+bt_str bt_url(struct bt_txn *txn)
+{
+    return txn->url;
+}
+bt_str bt_path(struct bt_txn *txn)
+{
+    return txn->path;
+}
+bt_str bt_req_header(struct bt_txn *txn, bt_str name, size_t n)
+{
+    for (const char *const *at = txn->header; at != NULL && *at != NULL; at += 2)
+        if (bt_str_eq_nocase(str_from(at[0]), name) && n-- == 0)
+            return str_from(at[1]);
+    return BT_STR_NONE;
+}
+bt_str bt_rep_header(struct bt_txn *txn, bt_str name, size_t n)
+{
+    return bt_req_header(txn, name, n);
+}
+
 static struct bt_arena *arena;
 static struct bt_error err;
+
+struct bt_arena *bt_txn_arena(struct bt_txn *txn)
+{
+    (void)txn;
+    return arena;
+}
 
 static int conf_new(void **state)
 {
@@ -119,9 +146,12 @@ static struct bt_acl_values values_of(uint32_t n, const char *text)
 
 static const struct bt_acl_type *type_of(const char *name)
 {
-    for (size_t i = 0; i < bt_module.acl_types.n; i++)
-        if (strncmp(bt_module.acl_types.row[i].name, name, strlen(name)) == 0)
-            return &bt_module.acl_types.row[i];
+    for (size_t i = 0; i < bt_module.acl_types.n; i++) {
+        bt_str rest = str_from(bt_module.acl_types.row[i].name), alias;
+        while (str_word(&rest, &alias))
+            if (bt_str_eq(alias, str_from(name)))
+                return &bt_module.acl_types.row[i];
+    }
     fail_msg("no type %s", name);
     return NULL;
 }
@@ -132,7 +162,7 @@ struct compiled {
     size_t n;
     void *what;
 };
-static struct compiled compile_n(const char *name, const char *const *text, size_t n)
+static inline struct compiled compile_n(const char *name, const char *const *text, size_t n)
 {
     struct bt_acl_values *values = bt_alloc(arena, (n + 1) * sizeof *values);
     struct compiled made = {type_of(name), n, NULL};
@@ -142,12 +172,12 @@ static struct compiled compile_n(const char *name, const char *const *text, size
     made.what = made.type->compile_all(values, n, arena, &err);
     return made;
 }
-#define compile(name, ...)                                                                         \
+#define compiled_of(name, ...)                                                                     \
     compile_n((name), (const char *const[]){__VA_ARGS__},                                          \
               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
 /* The numbers of the ACLs that match, from 1 on: "1 3"; "wait", "broken". */
-static const char *matches(struct compiled made, struct bt_txn *txn)
+static inline const char *matches(struct compiled made, struct bt_txn *txn)
 {
     uint64_t *bits = bt_alloc(arena, BT_BITS_WORDS(made.n) * sizeof *bits);
     struct str_builder text;
@@ -179,12 +209,25 @@ static bool said(uint32_t line, uint32_t column, bool fault, const char *text)
     return false;
 }
 
-/* A value that is refused at its place, with that text. */
-static inline void refused(const char *type, const char *value, uint32_t column, const char *text)
+/* One line of an ACL of a type that is asked alone: does it match? */
+static inline enum bt_match asked(const char *name, const char *text, struct bt_txn *txn)
 {
+    const struct bt_acl_type *type = type_of(name);
+    void *what = type->compile(values_of(1, text).args, arena, &err);
+
+    assert_non_null(what);
+    return type->match(what, txn);
+}
+
+/* A value that is refused at its place, with that text. */
+static inline void refused(const char *name, const char *value, uint32_t column, const char *text)
+{
+    const struct bt_acl_type *type = type_of(name);
+    struct bt_acl_values values = values_of(1, value);
     size_t before = err.faults;
 
-    assert_null(compile(type, value).what);
+    assert_null(type->compile_all != NULL ? type->compile_all(&values, 1, arena, &err)
+                                          : type->compile(values.args, arena, &err));
     assert_int_equal(err.faults, before + 1);
     assert_true(said(1, column, true, text));
 }

@@ -1,0 +1,31 @@
+/* services.c - what modules get of this floor under names of their own: bt_regex.h, bt_clock.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/clock.h"
+#include "base/regex.h"
+#include "bt_clock.h"
+#include "bt_regex.h"
+
+int64_t bt_wall_ms(void)
+{
+    return clock_wall_ms();
+}
+
+/* To a module a regex is what it is here; only its name differs. */
+struct bt_regex *bt_regex_new(struct bt_arena *arena, bt_str pattern, bool nocase, const char **why,
+                              size_t *offset)
+{
+    struct regex_error err;
+    struct regex *regex = regex_new(arena, pattern, nocase ? (unsigned)REGEX_NOCASE : 0u, &err);
+
+    if (regex == NULL) {
+        *why = bt_str_printf(arena, "%s", err.text).at;
+        *offset = err.offset;
+    }
+    return (struct bt_regex *)regex;
+}
+
+enum bt_match bt_regex_match(const struct bt_regex *regex, bt_str text)
+{
+    return regex_match((const struct regex *)regex, text);
+}
