@@ -178,12 +178,13 @@ void idle_put(struct origin *o)
 
     CHECK(stream_pending(s) == 0 && !timeout_is_set(&o->timeout) && !list_linked(&o->link));
     o->owner = NULL;
-    if (s->cut || s->shut || waiting.after == 0) {
+    if (s->cut || s->shut || s->eof || waiting.after == 0) {
         origin_close(o);
         return;
     }
-    /* Usually the last read was short, and this costs no call. */
-    if (spoke(o))
+    /* Usually the last read was short, and this costs no call; that it was reset right behind the
+     * last byte is found by who writes to it next. */
+    if (s->readable && spoke(o))
         return;
     if (o->peer->n_idle >= most_per_peer)
         origin_close(LIST_LAST(&o->peer->idle, struct origin, link));

@@ -51,7 +51,8 @@ static void finish(struct relay *r, enum relay_why why)
 /* Reset, and nothing that it said before is still on its way. */
 static bool lost(const struct relay *r, int side)
 {
-    return r->side[side]->cut && !r->side[side]->readable && stream_pending(r->side[!side]) == 0;
+    return r->side[side]->cut && !r->side[side]->readable && !r->side[side]->unsure &&
+           stream_pending(r->side[!side]) == 0;
 }
 
 static void relay_ready(struct stream *s)

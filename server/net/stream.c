@@ -1,11 +1,13 @@
 /* stream.c - one connection: bytes in, bytes out, and word when either is possible again.
  *
- * Why a short read may stand for «drained»: the event is edge-triggered, and every byte and every
- * FIN that arrives after a read makes an edge of its own. What arrives before the event is added is
- * reported by adding it. What a short read could miss is only an end that was announced together
- * with the bytes, for there is no second edge; EV_CLOSED tells of it, and `fin` keeps `readable` set
- * until the end itself was read. (A byte of urgent data hides what follows it from one read; whoever
- * sends that waits for his next packet, or for our timeout.)
+ * Why a short read may stand for «drained»: the event is edge-triggered, and every byte, FIN or RST
+ * that arrives after an event was fetched makes an edge of its own. What arrives before the event is
+ * added is reported by adding it. What a short read misses is only an end that was fetched together
+ * with the bytes, for there is no second edge. Of a FIN EV_CLOSED tells, and `fin` keeps `readable`
+ * set until the end itself was read. A RST behind bytes libevent shows like any bytes: therefore
+ * `unsure`. An owner who got all that he wanted goes on, and his next write tells, as it always
+ * would. One who wants more reads again before he waits, and that read, the only one that costs a
+ * call for nothing, asks the kernel. (A byte of urgent data hides what follows it from one read, too.)
  *
  * Likewise a short write: the kernel has marked the socket, and tells when there is room.
  *
@@ -41,7 +43,7 @@ static void stream_fail(struct stream *s, int error)
 {
     stream_cut(s, error);
     s->failed = true;
-    s->readable = false;
+    s->readable = s->unsure = false;
 }
 
 /* ---- in ---- */
@@ -71,27 +73,23 @@ ssize_t stream_read(struct stream *s, void *buf, size_t cap)
     ssize_t n;
 
     CHECK(cap > 0); /* or an empty read would look like the end */
-    if (!s->readable)
+    if (!s->readable && !s->unsure)
         return s->failed ? BT_IO_ERROR : s->eof ? BT_IO_EOF : BT_IO_AGAIN;
     if (s->via != NULL)
         return read_via(s, buf, cap);
     do
         n = recv(s->fd, buf, cap, 0);
     while (n < 0 && errno == EINTR);
-    if (n > 0) {
-        if ((size_t)n < cap && !s->fin)
-            s->readable = false;
+    s->readable = n == (ssize_t)cap || (n > 0 && s->fin);
+    s->unsure = n > 0 && !s->readable;
+    if (n > 0)
         return n;
-    }
     if (n == 0) {
         s->eof = true;
-        s->readable = false;
         return BT_IO_EOF;
     }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        s->readable = false;
+    if (errno == EAGAIN || errno == EWOULDBLOCK)
         return BT_IO_AGAIN;
-    }
     stream_fail(s, errno);
     return BT_IO_ERROR;
 }
@@ -111,6 +109,7 @@ static ssize_t write_once(struct stream *s, const struct iovec *iov, int n, int 
     while (did < 0 && errno == EINTR);
     if (did < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK ? BT_IO_AGAIN : BT_IO_ERROR;
+    s->unsure = false; /* until now it was not reset */
     return did;
 }
 

@@ -4,9 +4,11 @@
  * to wait (stream_watch()), so a connection that is accepted, read, answered and closed at once
  * never meets epoll. The contract of edges, for the owner:
  *
- *   read until `readable` is clear, or call again later by yourself: no second word comes of bytes
- *   that are already there (stream_again() asks for one). A short read clears `readable` without a
- *   second read(), so usually one read is all.
+ *   read until you have what you want, or until BT_IO_AGAIN: no second word comes of what is there
+ *   already (stream_again() asks for one). A short read clears `readable`; so a request that came
+ *   whole costs one recv(), and trying for the next one after it was answered costs none. Only who
+ *   lacks something and reads again before he waits makes a second one, which he must: a reset may
+ *   stand behind the bytes.
  *   write at any time; when stream_pending() is not 0, stop producing: ready() tells when all is out.
  *   before you return to the loop to wait: stream_watch(). It is cheap when done before.
  *
@@ -28,7 +30,8 @@ struct stream_pending;
 struct stream {
     struct event event;
     int fd;             /* -1: closed */
-    bool readable : 1;  /* a read may give something; a guess until the first one */
+    bool readable : 1;  /* a read will give something; a guess until the first one */
+    bool unsure : 1;    /* the last read was short: perhaps a reset stands behind it */
     bool writable : 1;  /* the last write was taken whole */
     bool eof : 1;       /* the other side is done, and all it sent was read */
     bool failed : 1;    /* reset, or the like: nothing more comes or goes */
@@ -51,7 +54,7 @@ void stream_init(struct stream *, int fd, void (*ready)(struct stream *));
 /* Put a transport in between, or take it out. The stream owns `state` from now on. */
 void stream_via(struct stream *, const struct bt_transport *, void *state);
 
-/* Bytes read, or BT_IO_AGAIN, BT_IO_EOF, BT_IO_ERROR. No system call unless `readable`. */
+/* Bytes read, or BT_IO_AGAIN, BT_IO_EOF, BT_IO_ERROR. No call unless `readable` or `unsure`. */
 ssize_t stream_read(struct stream *, void *buf, size_t cap);
 /* Writes at once what is taken, and keeps a copy of the rest, after which stream_pending() > 0. The
  * iov is not changed. false: the connection takes no more (`cut`); some bytes may have gone. An

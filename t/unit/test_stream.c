@@ -229,6 +229,41 @@ static void a_reset_is_an_error(void **state)
     close_pair();
 }
 
+static void bytes_and_reset_in_one_event_are_both_seen(void **state)
+{
+    char byte;
+
+    (void)state;
+    open_pair(on_ready);
+    assert_int_equal(stream_read(&s, &byte, 1), BT_IO_AGAIN);
+    stream_watch(&s);
+    turn_for(1);
+    say(peer, "last words");
+    slam(peer);
+    peer = -1;
+    waits();
+    assert_string_equal(seen, "last words");
+    assert_false(s.readable);
+    read_once(&s); /* wants more, so reads again before he waits */
+    assert_true(failed);
+    close_pair();
+}
+
+static void an_answer_makes_sure(void **state)
+{
+    (void)state;
+    open_pair(on_ready);
+    say(peer, "question");
+    read_once(&s);
+    assert_true(s.unsure);
+    assert_true(stream_put(&s, "answer", 6));
+    assert_false(s.unsure); /* it was not reset, so the next read needs no call */
+    say(peer, "x");
+    usleep(1000);
+    assert_int_equal(stream_read(&s, seen, 1), BT_IO_AGAIN);
+    close_pair();
+}
+
 static void read_part(struct stream *from)
 {
     calls++;
@@ -666,6 +701,8 @@ int main(void)
         looped(an_end_right_after_the_read_is_seen),
         looped(a_full_buffer_leaves_readable_set),
         looped(a_reset_is_an_error),
+        looped(bytes_and_reset_in_one_event_are_both_seen),
+        looped(an_answer_makes_sure),
         looped(again_calls_without_an_edge),
         looped(what_the_kernel_does_not_take_is_kept_and_sent),
         looped(writing_on_top_of_pending_keeps_the_order),
