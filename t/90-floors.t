@@ -56,8 +56,10 @@ for my $path (@sources) {
 offenders('each library is included in its own room only', @wandering);
 
 for my $path (grep { /\.h$/ } @sources) {
-    my ($guard) = slurp("$ENV{BT_SRCDIR}/$path") =~ /^#ifndef (\w+)\n#define \1$/m;
-    push @headers, "$path has no include guard" unless $guard;
+    # A table that is too long for its file, included once, in the middle of an array.
+    my $text = slurp("$ENV{BT_SRCDIR}/$path");
+    push @headers, "$path has no include guard"
+        unless $text =~ /^#ifndef (\w+)\n#define \1$/m || $text =~ m{^/\* \S+ - a piece of \w+\.c: };
 }
 offenders('headers are guarded', @headers);
 
