@@ -14,7 +14,7 @@ struct bt_txn;
 /* Directives access_log, logformat and their like; a module of the server beside flow_module. */
 extern const struct bt_module logs_module;
 
-/* Whom the files of logs belong to, when the master is root: before setup. -1: whoever made them. */
+/* Whom log files belong to when the master is root; said before setup. -1: whoever makes them. */
 void logs_owner(unsigned uid, unsigned gid);
 
 /* Step finish: a line in each log whose ACLs match. */

@@ -2,9 +2,10 @@
  *
  *   %[encoding][-][[0]width][.most][{arg}]code[{arg}]
  *
- * Encodings: " as in C, [ as Squid's logs, # as in URLs, / as for a shell, ' raw. Without one, text
- * between double quotes of the format takes ", text between square brackets [, headers # (but % stays);
- * user names likewise; the rest is raw but for bytes that could end the line.
+ * A code is a logformat code or the name of a field (`%client.addr`). Encodings: " as in C, [ as
+ * Squid's logs, # as in URLs, / as for a shell, ' raw. Without one, what stands between double
+ * quotes of the format takes ", between square brackets [; else headers and URLs are
+ * percent-encoded (but % stays), and the rest is raw. No encoding lets a line end pass.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef PLUG_FORMAT_H
@@ -20,8 +21,11 @@ struct format;
 struct format *format_compile(struct registry *, const struct bt_word *at, bt_str text,
                               struct bt_arena *, struct bt_error *);
 
-/* The text of a built-in format (squid, common, combined, referrer, useragent); NONE: there is none. */
+/* The text of a built-in format (squid, common, combined, referrer, useragent); NONE: none such. */
 bt_str format_preset(bt_str name);
+
+/* Whether it asks for the field of that name. */
+bool format_asks(const struct format *, bt_str field);
 
 /* The phase at which all its fields are there. */
 enum bt_phase format_earliest(const struct format *);
