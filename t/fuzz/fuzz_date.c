@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(date_parse((bt_str){text, DATE_LEN}, now, &back));
         MUST(back == seconds || seconds < -62167219200 || seconds > 253402300799);
         /* any clock will do for the years of two digits */
-        (void)date_parse(BT_STR("Sunday, 06-Nov-94 08:49:37 GMT"), seconds, &back);
+        MUST(date_parse(BT_STR("Sunday, 06-Nov-94 08:49:37 GMT"), seconds / 4, &back));
     }
     return 0;
 }
