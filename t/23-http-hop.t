@@ -51,4 +51,5 @@ $expect->send('POST ' . $origin->url('/continue') . " HTTP/1.1\r\nHost: x\r\nExp
     . "Content-Length: 4\r\n\r\nbody");
 is $expect->response(to => 'POST')->status, 200, 'Expect does no harm';
 is $origin->body('/continue'), 'body', 'and the body arrives';
+$expect->close;
 done;

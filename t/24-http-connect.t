@@ -1,7 +1,6 @@
 # 24-http-connect.t - tunnels: both directions, half-close kept, early bytes, refusals.
 use Bobtail::Test;
 
-my $far = origin();                                   # answers CONNECT by an echo; here: a plain peer
 my $echo = origin('*' => { body => 'inside' });
 my $proxy = proxy('');
 
@@ -41,6 +40,7 @@ $conn->send("GET /mega HTTP/1.0\r\n\r\n");
 delete $conn->{response};
 my $got = $conn->rest;
 ok substr($got, -length $data) eq $data, 'a megabyte comes through';
+$conn->close;
 
 # Refused by the shipped rules: a port that is not for TLS.
 my $shipped = proxy(<<'CONF');

@@ -68,6 +68,7 @@ is $late->status, 504, 'an origin that does not answer';
 like $late->header('X-Squid-Error'), qr/^ERR_READ_TIMEOUT/, '... by its name';
 counters($proxy, 'origin.timeouts' => 1);
 $origin->release('/never');
+$conn->close;
 
 # A page is harmless whatever the URL says.
 my $odd = get($proxy, 'http://127.0.0.1:1/%3Cb%3E&"\'');
