@@ -9,16 +9,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/addr.h"
 #include "bt.h"
 #include "flow/ports.h"
 
+/* An address, or an address and a port: tests have name servers that cannot have port 53. */
 static bool nameservers_set(void *conf_, const struct bt_line *line, struct bt_error *err)
 {
-    (void)err;
     struct core_conf *conf = conf_;
     struct bt_word *all =
         bt_alloc(line->arena, (conf->nameservers.n + line->args.n) * sizeof *all);
 
+    for (size_t i = 0; i < line->args.n; i++) {
+        const struct bt_word *at = &line->args.word[i];
+        struct sockaddr_storage with_port;
+        uint8_t bare[16];
+        if (!addr_parse(at->text, bare) && !addr_parse_with_port(at->text, &with_port))
+            return bt_complain(err, at, "an IP address expected, not '%s'", at->text.at);
+    }
     if (conf->nameservers.n > 0)
         memcpy(all, conf->nameservers.word, conf->nameservers.n * sizeof *all);
     memcpy(all + conf->nameservers.n, line->args.word, line->args.n * sizeof *all);
@@ -75,8 +83,8 @@ static const struct bt_directive directives[] = {
          "Largest response head taken from an origin; a larger one is answered 502."),
 
     {.name = "dns_nameservers",
-     .args = "addr...",
-     .doc = "Name servers to ask instead of those in /etc/resolv.conf.",
+     .args = "word...",
+     .doc = "Name servers to ask instead of those in /etc/resolv.conf: IP, or IP:PORT.",
      .set = nameservers_set},
     BT_SET_AS(CONF, hosts_file, "path", "hosts_file", "/etc/hosts",
               "Names known without asking; none: there is no such file."),
