@@ -82,6 +82,7 @@ struct origin *origin_new(int fd, const struct sockaddr *addr)
 
     CHECK(o != NULL);
     stream_init(&o->stream, fd, NULL);
+    o->stream.readable = false; /* origins do not speak first; if one does, epoll will tell */
     o->peer = peer_get(addr);
     o->peer->n++;
     count(origin_open);

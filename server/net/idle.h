@@ -39,7 +39,8 @@ struct origin {
 void idle_init(bt_duration timeout, unsigned max_per_peer, unsigned max_total);
 void idle_fini(void);
 
-/* A new connection, in use. The stream has no ready() yet: set stream.ready before it is watched. */
+/* A new connection, in use. The stream has no ready() yet: set stream.ready before it is watched.
+ * Nothing is read from it before that, since origins do not speak first. */
 struct origin *origin_new(int fd, const struct sockaddr *addr);
 /* Closes and frees, in use or idle. */
 void origin_close(struct origin *);
