@@ -110,6 +110,8 @@ refused("acl x time MX\nhttp_access deny x\n", '2:12', 'MX');
 my $all = parse("acl x srcc 10.0.0.1\nacl y src 10.0.0.300\nhttp_access deny z\nhttp_access allow x\nhttp_port 3128\n");
 like $all->{output}, qr/conf:1:7: .*conf:2:11: .*conf:3:18: /s, 'all faults are told at once, in order';
 unlike $all->{output}, qr/conf:4/, 'and none twice';
+my $unread = parse("acl x src \"absent\"\nhttp_access deny x\nhttp_port 3128\n");
+unlike $unread->{output}, qr/conf:2/, 'nor the uses of a list that could not be read';
 
 my $empty = parse("acl x src\nhttp_access deny x\nhttp_access allow all\nhttp_port 3128\n");
 is $empty->{status}, 0, 'an ACL without values is accepted';

@@ -145,6 +145,7 @@ void acls_init(struct acls *acls, struct registry *registry, struct bt_arena *ar
 {
     *acls = (struct acls){.arena = arena, .registry = registry};
     table_init(&acls->by_name, arena, true);
+    table_init(&acls->faulty, arena, true);
 }
 
 /* The type in use of that row. */
@@ -254,6 +255,12 @@ void acl_note_missing(struct acls *acls, const struct bt_word *at)
     missing->at = *at;
     missing->next = acls->missing;
     acls->missing = missing;
+}
+
+void acl_note_line(struct acls *acls, bt_str name)
+{
+    if (table_find(&acls->by_name, name) == NULL)
+        table_put(&acls->faulty, name, acls);
 }
 
 /* Files of old versions define what is predefined now. True: the line has been dealt with. */
@@ -486,7 +493,7 @@ static void memo_lay_out(struct acls *acls)
         }
 }
 
-static void missing_complain(const struct acls *acls, const struct acl_missing *missing,
+static bool missing_complain(const struct acls *acls, const struct acl_missing *missing,
                              struct bt_error *err)
 {
     bt_str name = missing->at.text;
@@ -494,31 +501,30 @@ static void missing_complain(const struct acls *acls, const struct acl_missing *
 
     if (name.len > 0 && name.at[0] == '!')
         name = str_skip(name, 1);
+    if (table_find(&acls->faulty, name) != NULL)
+        return true;
     const struct acl *below = table_find(&acls->by_name, name);
-    if (below != NULL) {
-        bt_complain(err, &missing->at,
-                    "ACL %.*s is used above its definition in %s; move that line up",
-                    BT_STR_ARGS(name), below->place);
-        return;
-    }
+    if (below != NULL)
+        return bt_complain(err, &missing->at,
+                           "ACL %.*s is used above its definition in %s; move that line up",
+                           BT_STR_ARGS(name), below->place);
     suggest_init(&near, name);
     for (size_t i = 0; i < acls->n; i++)
         suggest_try(&near, acls->acl[i]->name.text.at);
     for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
         suggest_try(&near, predefined[i].name);
     if (near.best != NULL)
-        bt_complain(err, &missing->at, "there is no ACL %.*s; did you mean %s?", BT_STR_ARGS(name),
-                    near.best);
-    else
-        bt_complain(err, &missing->at,
-                    "there is no ACL %.*s; define it above with: acl %.*s TYPE ...",
-                    BT_STR_ARGS(name), BT_STR_ARGS(name));
+        return bt_complain(err, &missing->at, "there is no ACL %.*s; did you mean %s?",
+                           BT_STR_ARGS(name), near.best);
+    return bt_complain(err, &missing->at,
+                       "there is no ACL %.*s; define it above with: acl %.*s TYPE ...",
+                       BT_STR_ARGS(name), BT_STR_ARGS(name));
 }
 
 bool acls_compile(void *conf, struct bt_arena *arena, struct bt_error *err)
 {
     struct acls *acls = conf;
-    bool good = acls->missing == NULL;
+    bool good = true;
 
     (void)arena;
     CHECK(!acls->compiled);
@@ -526,7 +532,7 @@ bool acls_compile(void *conf, struct bt_arena *arena, struct bt_error *err)
         good &= type_compile(acls, type, err);
     for (const struct acl_missing *missing = acls->missing; missing != NULL;
          missing = missing->next)
-        missing_complain(acls, missing, err);
+        good &= missing_complain(acls, missing, err);
     memo_lay_out(acls);
     acls->compiled = true;
     return good;

@@ -36,6 +36,7 @@ struct acls {
     size_t n, room;
     struct acl_type *types;
     struct acl_missing *missing; /* names used, and not defined above */
+    struct table faulty;         /* names of lines that nobody could read */
     uint32_t codes;              /* of a memo: 2-bit answers, one an ACL or one a type */
     uint32_t words;              /* of a memo: 64-bit words, for codes and bits */
     bool compiled;
@@ -57,6 +58,10 @@ struct acl *acl_find(struct acls *, bt_str name, const struct bt_word *at, struc
 /* Note that `at` names (after an optional !) an ACL that is not defined above it. acls_compile()
  * complains: by then it is known whether it is defined below. */
 void acl_note_missing(struct acls *, const struct bt_word *at);
+
+/* There is an `acl` line of that name. When it could not be given to acl_define() for its faults, its
+ * uses are not to be complained about as well. Before acls_compile(). */
+void acl_note_line(struct acls *, bt_str name);
 
 bt_str acl_name(const struct acl *);
 bt_str acl_type_name(const struct acl *);

@@ -446,6 +446,9 @@ static void run_setups(struct loading *loading, const struct file *file)
 
     for (struct candidate *c = loading->first; c != NULL; c = c->next)
         bind_silent_of(loading, c, file);
+    for (size_t i = 0; i < file->n && loading->gen->acls != NULL; i++)
+        if (str_eq_literal(file->line[i].name.text, "acl") && file->line[i].n > 0)
+            acl_note_line(loading->gen->acls, file->line[i].word[0].text);
     if (loading->gen->acls != NULL)
         setup(loading, &acl_module);
     for (size_t i = 0; i < registry_modules(registry, &modules); i++) {

@@ -56,6 +56,10 @@ static void one_complaint_a_fault(void **state)
     (void)state;
     assert_false(acl_line("acl bad nosuchtypeatall 1"));
     rule_line(&list, "http_access deny bad");
+    /* A line that did not come so far, because its list file is missing. */
+    rule_line(&list, "http_access deny unread");
+    acl_note_line(&acls, BT_STR("Unread"));
+    acl_note_line(&acls, BT_STR("bad"));
     assert_true(acls_compile(&acls, arena, &err));
     assert_int_equal(err.n, 1);
 }
