@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 static bool is_daemon;
 static int told = -1; /* where the process that was started waits */
 
@@ -55,22 +57,34 @@ bool daemon_begin(void)
     return true;
 }
 
-void daemon_done(bool keep_output)
+void daemon_let_go(void)
+{
+    int null = is_daemon ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+
+    if (null < 0)
+        return;
+    log_also_stderr(false);
+    for (int fd = 0; fd <= 2; fd++)
+        if (fd != log_fd())
+            dup2(null, fd);
+    if (null > 2)
+        close(null);
+}
+
+void daemon_done(void)
 {
     if (told < 0)
         return;
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null >= 0) {
-        dup2(null, 0);
-        if (!keep_output) {
-            dup2(null, 1);
-            dup2(null, 2);
-        }
-        if (null > 2)
-            close(null);
-    }
+    daemon_let_go();
     ssize_t n = write(told, "+", 1);
     (void)n; /* nobody waits any more: it is a daemon all the same */
     close(told);
+    told = -1;
+}
+
+void daemon_leave(void)
+{
+    if (told >= 0)
+        close(told);
     told = -1;
 }

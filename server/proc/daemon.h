@@ -10,10 +10,14 @@
 /* Returns in the daemon alone. The process that was started waits for daemon_done(), and exits with
  * 0 then, with 1 when the daemon ends without it. false: no process could be made (errno). */
 BT_MUST bool daemon_begin(void);
-/* It serves. Lets go of the terminal; `keep_output` when logs are to go there nevertheless. Without
- * daemon_begin() nothing happens. */
-void daemon_done(bool keep_output);
-/* Is this process one? */
+/* It serves. Without daemon_begin() nothing happens. */
+void daemon_done(void);
+/* Let go of the terminal, but for what is a log: for the daemon (daemon_done() does it) and for each
+ * of its workers, which have the same. Nothing happens in a process that is no daemon's. */
+void daemon_let_go(void);
+/* In a child: whoever waits does not wait for it. */
+void daemon_leave(void);
+/* Is this process one, or a worker of one? */
 bool daemon_is(void);
 
 #endif

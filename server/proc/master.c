@@ -324,6 +324,7 @@ static void leave(void)
     admin_leave(&m.start.admin);
     pidfile_close(&m.start.pidfile);
     reload_leave();
+    daemon_leave();
     sockets_close_left(&m.start.left);
     for (struct crew *crew = m.crew->older; crew != NULL; crew = crew->older)
         segment_close(&crew->segment);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "bt.h"
+#include "flow/logs.h"
 #include "stat/segment.h"
 
 #define CONF struct proc_conf
@@ -155,6 +156,8 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
     }
     if (!privs_resolve(&conf->privs, conf->user, conf->group, arena, err))
         return false;
+    if (conf->privs.drop)
+        logs_owner(conf->privs.uid, conf->privs.gid);
     if (conf->coredump_dir.at != NULL && !is_none(conf->coredump_dir))
         conf->privs.coredump_dir = conf->coredump_dir.at;
     return true;

@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "bt.h"
 #include "flow/flow.h"
+#include "flow/logs.h"
 #include "plug/acl.h"
 #include "proc/daemon.h"
 #include "proc/settings.h"
@@ -26,8 +27,8 @@
 #include "stat/counter.h"
 
 /* In order of their setups: ours first, since umask stands before a log is opened. */
-const struct bt_module *const start_modules[] = {&proc_module, &flow_module, &acl_module,
-                                                 &plug_module, &known_module};
+const struct bt_module *const start_modules[] = {&proc_module, &flow_module, &logs_module,
+                                                 &acl_module,  &plug_module, &known_module};
 const size_t start_n_modules = sizeof start_modules / sizeof *start_modules;
 
 void start_init(struct start *start, const struct options *options)
@@ -135,14 +136,14 @@ static bool open_log(struct start *start)
 
 bool start_bind(struct start *start)
 {
-    bool resumed = start->resumed;
-    bool good = ready_fd_is_open(start) && (resumed || is_only_one(start));
-
+    if (!ready_fd_is_open(start))
+        return false;
+    /* First, since its ports would be blamed otherwise, and since its log is not ours to write to. */
+    if (!start->resumed && !is_only_one(start))
+        return false;
     privs_descriptors(settings->max_filedescriptors);
-    /* Blaming ports for being in use by the one who runs already helps nobody. */
-    if (good)
-        good = sockets_open(&start->sockets, resumed ? &start->left : NULL, start->workers,
-                            start->arena, &start->err);
+    bool good = sockets_open(&start->sockets, start->resumed ? &start->left : NULL, start->workers,
+                             start->arena, &start->err);
     settings_apply_debug(start->options->debug, false);
     log_also_stderr(start->options->debug >= 0);
     return open_log(start) && good;
@@ -281,7 +282,6 @@ void start_ready(struct start *start)
     const struct flow_port *ports;
     size_t n = flow_ports(&ports);
     int fd = start->options->ready_fd;
-    bool given;
 
     for (size_t i = 0; i < n; i++) {
         char addr[ADDR_PORT_TEXT];
@@ -296,6 +296,5 @@ void start_ready(struct start *start)
         dprintf(fd, "ready\n");
         close(fd);
     }
-    const char *log = settings_cache_log(true, &given);
-    daemon_done(given && strstr(log, "/dev/std") != NULL);
+    daemon_done();
 }

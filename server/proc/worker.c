@@ -16,6 +16,7 @@
 #include "flow/flow.h"
 #include "net/loop.h"
 #include "plug/generation.h"
+#include "proc/daemon.h"
 #include "proc/settings.h"
 #include "stat/counter.h"
 
@@ -221,6 +222,7 @@ _Noreturn void worker_run(const struct worker_birth *birth)
         exit(WORKER_UNABLE);
     loop_on_signal(SIGTERM, on_term);
     loop_watch(&self.line, birth->line, WATCH_READ, line_ready, NULL);
+    daemon_let_go();
     say(WORKER_ACCEPTING, 0);
     loop_run();
     worker_close();
