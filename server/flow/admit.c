@@ -9,6 +9,7 @@
 #include "flow/core.h"
 #include "flow/session.h"
 #include "flow/txn.h"
+#include "flow/upgrade.h"
 #include "http/hop.h"
 #include "stat/counts.h"
 
@@ -28,6 +29,12 @@ static bool admit_loop(struct bt_txn *txn)
            && hop_loops(&txn->req, core->unique_hostname);
 }
 
+/* An expectation that nobody here can meet (RFC 9110 10.1.1). */
+static bool admit_expects_too_much(const struct bt_txn *txn)
+{
+    return head_has(&txn->req, HEADER_EXPECT) && txn->req.minor >= 1 && !txn->req.expect_continue;
+}
+
 enum go step_admit(struct bt_txn *txn)
 {
     bool done;
@@ -36,7 +43,7 @@ enum go step_admit(struct bt_txn *txn)
 
     if (!done)
         return go;
-    if (!txn->settled) {
+    if (!txn->settled && (txn->upgrade == NULL || !txn->upgrade->asking)) {
         ruling = bt_rules_run(core->http_access, txn);
         if (ruling.match == BT_WAIT)
             return GO_WAIT;
@@ -44,6 +51,10 @@ enum go step_admit(struct bt_txn *txn)
         if (ruling.match != BT_YES || ruling.action != BT_ALLOW)
             return admit_denied(txn, &ruling);
     }
+    if (admit_expects_too_much(txn))
+        return txn_refuse(txn, 417, "ERR_INVALID_REQ", "only 100-continue can be expected");
+    if (upgrade_decide(txn) == GO_WAIT)
+        return GO_WAIT;
     if (admit_loop(txn)) {
         bt_log_limited(txn, BT_WARN, 60, "forwarding loop: the request has been here before");
         txn->tag = "TCP_DENIED";

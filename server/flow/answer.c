@@ -25,7 +25,7 @@ enum go step_answer(struct bt_txn *txn)
         return go;
     txn->hooks_done = false;
     txn->step = STEP_upstream;
-    return GO_ON;
+    return local_look(txn);
 }
 
 /* What the names mean, for the heading of a page. */

@@ -12,6 +12,7 @@
 #include "base/addr.h"
 #include "bt.h"
 #include "flow/ports.h"
+#include "flow/upgrade.h"
 
 /* An address, or an address and a port: tests have name servers that cannot have port 53. */
 static bool nameservers_set(void *conf_, const struct bt_line *line, struct bt_error *err)
@@ -63,6 +64,13 @@ static const struct bt_directive directives[] = {
      .doc = "Who may ask for what: the first line whose ACLs all hold decides; without a match, the "
             "opposite of the last line; without any line, nobody.",
      .offset = offsetof(CONF, http_access),
+     .phase = BT_AT_REQUEST},
+
+    {.name = "http_upgrade_request_protocols",
+     .args = "word allow|deny fastacls+",
+     .doc = "Which protocols (or OTHER) a client may upgrade its connection to; without any line, each "
+            "where a CONNECT to the same host and port would be allowed.",
+     .set = upgrade_set,
      .phase = BT_AT_REQUEST},
 
     BT_SET(CONF, visible_hostname, "visible_hostname", NULL,

@@ -17,6 +17,7 @@ struct core_conf {
     bool suppress_version;
     /* policy */
     struct bt_rules *http_access;
+    struct upgrade_rules *upgrades; /* http_upgrade_request_protocols */
     /* headers */
     bool via;
     int64_t forwarded_for; /* enum forwarded_for of http/hop.h, in the order of its words in core.c */

@@ -8,6 +8,8 @@
 #include "flow/core.h"
 #include "flow/session.h"
 #include "flow/txn.h"
+#include "flow/upgrade.h"
+#include "http/date.h"
 #include "http/hop.h"
 #include "http/parse.h"
 #include "stat/counts.h"
@@ -55,15 +57,19 @@ static enum head_fault receive_parse(struct bt_txn *txn, size_t len)
     fault = parse_response(&txn->rep, bytes, len, fields, FIELDS_MAX);
     if (fault == FAULT_NONE) {
         size_t size = txn->rep.n * sizeof *fields;
-        txn->rep.field = memcpy(bt_alloc_raw(txn->arena, size + 1), fields, size);
+        txn->rep.field = memcpy(bt_alloc_raw(txn->arena, size + sizeof *fields), fields, size);
     }
     return fault;
 }
 
 static enum go receive_interim(struct bt_txn *txn)
 {
-    if (txn->rep.status == 101)
+    if (txn->rep.status == 101 && (upgrade_offer(txn).len == 0 || !txn->rep.upgrade))
         return receive_bad(txn, "ERR_INVALID_RESP", "101 Switching Protocols was not asked for");
+    if (txn->rep.status == 101) {
+        txn->step = STEP_tunnel;
+        return GO_ON;
+    }
     if (++txn->interim > INTERIM_MAX)
         return receive_bad(txn, "ERR_INVALID_RESP", "too many interim responses");
     hop_mark(&txn->rep);
@@ -76,10 +82,22 @@ static enum go receive_interim(struct bt_txn *txn)
     return GO_ON; /* the same step once more */
 }
 
+/* A recipient that has a clock says when (RFC 9110 6.6.1); there is room for one more field. */
+static void receive_date(struct bt_txn *txn)
+{
+    char *date = bt_alloc_raw(txn->arena, DATE_LEN);
+
+    date_print(date, clock_wall_s());
+    txn->rep.field[txn->rep.n++] = (struct head_field){
+        .id = HEADER_DATE, .name = BT_STR("Date"), .value = {date, DATE_LEN}};
+}
+
 /* Deliver takes it from here. */
 static enum go receive_final(struct bt_txn *txn)
 {
     txn->time.reply = clock_us();
+    if (!head_has(&txn->rep, HEADER_DATE))
+        receive_date(txn);
     txn->keep_origin = txn->rep.keep_alive;
     body_init_response(&txn->download, &txn->rep, txn->req.method_id);
     hop_mark(&txn->rep);

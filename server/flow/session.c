@@ -202,10 +202,14 @@ static void session_begin(struct session *s, size_t len)
     } else {
         txn->req.n = 0;
     }
-    if (fault == FAULT_NONE && (txn->url.form == URL_ORIGIN || txn->url.form == URL_ASTERISK))
-        fault = FAULT_TARGET_FORM; /* nothing is served from here yet */
     if (fault != FAULT_NONE) {
         session_refuse(s, fault);
+        return;
+    }
+    if (txn->url.form == URL_ORIGIN) {
+        session_refuse(s, FAULT_TARGET_FORM); /* nothing is served from here */
+        txn->deny_detail = "this is a proxy: it takes whole URLs (http://host/path), as clients "
+                           "send them that are told of it";
         return;
     }
     count(requests);

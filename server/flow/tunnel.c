@@ -1,13 +1,15 @@
-/* tunnel.c - step: CONNECT; the origin answers by its connection, then bytes pass both ways.
+/* tunnel.c - step: bytes pass both ways; after CONNECT, or after 101 Switching Protocols.
  *
- * What the client sent behind its head goes up first, and only now: before the 200 it would have
- * been bytes for nobody.
+ * What the client sent behind its head goes up first, and only now: before the answer it would have
+ * been bytes for nobody. Likewise what the origin sent behind its 101.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
+#include "base/str.h"
 #include "flow/core.h"
 #include "flow/session.h"
 #include "flow/txn.h"
+#include "http/hop.h"
 #include "net/relay.h"
 #include "stat/counts.h"
 
@@ -21,7 +23,7 @@ static void tunnel_over(struct relay *relay, enum relay_why why)
     txn->bytes.upstream_out += (int64_t)relay->bytes[0];
     txn->bytes.reply += (int64_t)relay->bytes[1];
     txn->bytes.upstream_in += (int64_t)relay->bytes[1];
-    txn->bytes.body_in = (int64_t)relay->bytes[1];
+    txn->bytes.body_in += (int64_t)relay->bytes[1];
     txn->relay = NULL;
     count_by(tunnels_open, -1);
     if (why == RELAY_IDLE)
@@ -30,22 +32,49 @@ static void tunnel_over(struct relay *relay, enum relay_why why)
     txn_run(txn);
 }
 
-static bool tunnel_established(struct bt_txn *txn)
+/* The head that opens the tunnel. */
+static bt_str tunnel_head(struct bt_txn *txn)
 {
-    struct session *session = txn->session;
-    struct framed answer = {.head = BT_STR("HTTP/1.1 200 Connection established\r\n\r\n")};
-    struct framed early = {.head = {session->in.at, input_len(&session->in)}};
+    struct writer w;
+    const char *from;
+    bt_str protocol;
+
+    if (txn->req.method_id == METHOD_CONNECT) {
+        txn->rep = (struct head){.status = 200, .minor = 1, .content_length = -1};
+        return BT_STR("HTTP/1.1 200 Connection established\r\n\r\n");
+    }
+    w = frame_writer(txn, &txn->rep);
+    from = w.at;
+    protocol = head_get(&txn->rep, HEADER_UPGRADE);
+    hop_mark(&txn->rep);
+    writer_status_line(&w, txn->rep.status, txn->rep.reason);
+    if (core->via)
+        hop_via(&w, &txn->rep, core->via_text);
+    writer_fields(&w, &txn->rep);
+    writer_field(&w, BT_STR("Upgrade"), protocol);
+    writer_field(&w, BT_STR("Connection"), BT_STR("upgrade"));
+    writer_end(&w);
+    return str_span(from, w.at);
+}
+
+static bool tunnel_open(struct bt_txn *txn)
+{
+    struct input *up = &txn->session->in, *down = &txn->from_origin;
+    bt_str surplus = {down->at, input_len(down)};
+    struct framed answer = {.head = tunnel_head(txn), .slice = &surplus, .n = surplus.len > 0};
+    struct framed early = {.head = {up->at, input_len(up)}};
     bool whole;
 
-    txn->rep = (struct head){.status = 200, .minor = 1, .content_length = -1};
     txn->head_sent = true;
-    txn->keep_client = false;
+    txn->keep_client = txn->keep_origin = false;
     txn->time.reply = clock_us();
     txn->bytes.reply_head = (int64_t)answer.head.len;
     txn->bytes.request += (int64_t)early.head.len;
-    whole = frame_write(&session->stream, &answer, &txn->bytes.reply)
+    txn->bytes.body_in += (int64_t)surplus.len;
+    whole = frame_write(&txn->session->stream, &answer, &txn->bytes.reply)
             && frame_write(&txn->origin->stream, &early, &txn->bytes.upstream_out);
-    session->in.at = session->in.end;
+    up->at = up->end;
+    down->at = down->end;
     return whole;
 }
 
@@ -53,12 +82,13 @@ enum go step_tunnel(struct bt_txn *txn)
 {
     if (txn->relay != NULL)
         return GO_WAIT;
-    if (!tunnel_established(txn)) {
+    if (!tunnel_open(txn)) {
         txn->ended = END_CLIENT_GONE;
         txn->step = STEP_finish;
         return GO_ON;
     }
     timeout_clear(&txn->session->timeout);
+    timeout_clear(&txn->timeout);
     count(tunnels);
     count(tunnels_open);
     txn->relay = bt_alloc(txn->arena, sizeof *txn->relay);

@@ -89,6 +89,7 @@ struct txn_bytes {
 enum txn_end { END_WHOLE, END_CLIENT_GONE, END_ORIGIN_CUT, END_TIMEOUT };
 
 struct session;
+struct upgrade;
 
 struct bt_txn {
     struct bt_arena *arena;
@@ -115,6 +116,7 @@ struct bt_txn {
     const struct bt_line *rule; /* the line that decided about access; NULL: the default did */
     struct slots slots;        /* memory of modules */
     struct deferred resume;    /* bt_resume() was called */
+    struct upgrade *upgrade;   /* NULL: the client asks for no other protocol */
 
     /* The way up. */
     struct resolve *resolve;   /* NULL: the host is an address, or nobody asked yet */
@@ -126,6 +128,13 @@ struct bt_txn {
     struct dial *dial;         /* NULL: nothing was dialled */
     bool dialling;
     struct origin *origin;     /* the connection under way; NULL: none */
+    struct txn_server {
+        union {
+            struct sockaddr any;
+            struct sockaddr_in v4;
+            struct sockaddr_in6 v6;
+        } addr, local;         /* of the last connection, for logs; family 0: there was none */
+    } server;                  /* `local` only where a log asks for it (fields.h) */
     bool reused;               /* it came from the pool: it may have gone stale */
     unsigned tries;
     struct input from_origin;
@@ -184,6 +193,9 @@ enum go step_receive(struct bt_txn *);
 enum go step_deliver(struct bt_txn *);
 enum go step_refuse(struct bt_txn *);
 enum go step_finish(struct bt_txn *);
+
+/* local.c: is this the end of its way? GO_ON with txn->step changed: it is. */
+enum go local_look(struct bt_txn *);
 
 /* ---- upload.c: the request's body on its way up, beside receive and deliver ---- */
 
