@@ -251,6 +251,7 @@ struct bt_log_options {
     int64_t rotate;      /* old files kept; -1: as logfile_rotate */
     bt_size buffer_size; /* 0: the writer's own choice */
     bool die_on_error;   /* on-error=die */
+    int64_t uid, gid;    /* whom a new file is to belong to; -1: whoever makes it */
 };
 struct bt_log_writer {
     const char *name;  /* "stdio" */

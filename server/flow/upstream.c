@@ -13,8 +13,10 @@
 #include "base/str.h"
 #include "bt_log.h"
 #include "flow/core.h"
+#include "flow/fields.h"
 #include "flow/session.h"
 #include "flow/txn.h"
+#include "flow/upgrade.h"
 #include "http/hop.h"
 #include "stat/counts.h"
 
@@ -92,6 +94,7 @@ void origin_attach(struct bt_txn *txn, struct origin *origin)
 {
     txn->origin = origin;
     origin->owner = txn;
+    fields_note_server(txn, origin);
     origin->stream.ready = origin_ready;
 }
 
@@ -215,8 +218,12 @@ static bt_str request_head(struct bt_txn *txn)
     writer_fields(&w, req);
     request_login(txn, &w);
     writer_framing(&w, txn->upload.kind, req->content_length);
-    if (!core->server_persistent)
+    if (upgrade_offer(txn).len > 0) {
+        writer_field(&w, BT_STR("Upgrade"), upgrade_offer(txn));
+        writer_field(&w, BT_STR("Connection"), BT_STR("upgrade"));
+    } else if (!core->server_persistent) {
         writer_field(&w, BT_STR("Connection"), BT_STR("close"));
+    }
     writer_end(&w);
     return w.over ? BT_STR_NONE : str_span(from, w.at);
 }

@@ -1,0 +1,646 @@
+/* fields.c - the server's own fields.
+ *
+ * One row a field; its codes are Squid's. Values are borrowed from the exchange wherever they stand
+ * there already, so that a log line costs little more than its bytes.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow/fields.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/addr.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "flow/logs.h"
+#include "flow/session.h"
+#include "flow/txn.h"
+#include "http/status.h"
+
+bool fields_need_local;
+
+#define FIELD(name) static bool name(struct bt_txn *txn, bt_str arg, struct bt_value *out)
+
+static bool text(struct bt_value *out, bt_str value)
+{
+    *out = (struct bt_value){.kind = BT_TEXT, .text = value};
+    return value.len > 0;
+}
+
+static bool number(struct bt_value *out, int64_t value)
+{
+    *out = (struct bt_value){.kind = BT_INT, .num = value};
+    return true;
+}
+
+static bool address(struct bt_value *out, const struct sockaddr *value)
+{
+    *out = (struct bt_value){.kind = BT_ADDR, .addr = value};
+    return value != NULL && value->sa_family != AF_UNSPEC;
+}
+
+static bool port(struct bt_value *out, const struct sockaddr *value)
+{
+    return value != NULL && value->sa_family != AF_UNSPEC && number(out, addr_port(value));
+}
+
+/* Milliseconds from one moment to another; none when one of them never came. */
+static bool span(struct bt_value *out, int64_t from, int64_t to)
+{
+    return from != 0 && to >= from && number(out, (to - from) / 1000);
+}
+
+static bool none(struct bt_txn *txn, bt_str arg, struct bt_value *out)
+{
+    (void)txn;
+    (void)arg;
+    (void)out;
+    return false;
+}
+
+/* ---- client ---- */
+
+FIELD(client_addr)
+{
+    (void)arg;
+    return address(out, bt_client_addr(txn));
+}
+
+FIELD(client_port)
+{
+    (void)arg;
+    return port(out, bt_client_addr(txn));
+}
+
+FIELD(local_addr)
+{
+    (void)arg;
+    return address(out, bt_local_addr(txn));
+}
+
+FIELD(local_port)
+{
+    (void)arg;
+    return port(out, bt_local_addr(txn));
+}
+
+FIELD(local_name)
+{
+    (void)arg;
+    return text(out, bt_port_name(txn));
+}
+
+/* Squid prints marks of sockets so; we set none. */
+FIELD(zero_mark)
+{
+    (void)txn;
+    (void)arg;
+    return text(out, BT_STR("0x0"));
+}
+
+/* ---- origin ---- */
+
+void fields_note_server(struct bt_txn *txn, const struct origin *origin)
+{
+    struct txn_server *server = &txn->server;
+    socklen_t len = sizeof server->local;
+
+    _Static_assert(sizeof server->addr == sizeof origin->peer->addr, "the same union");
+    memcpy(&server->addr, &origin->peer->addr, sizeof server->addr);
+    if (fields_need_local && getsockname(origin->stream.fd, &server->local.any, &len) != 0)
+        server->local.any.sa_family = AF_UNSPEC;
+}
+
+/* Of the connection; else the address that could not be reached. */
+static const struct sockaddr *server_addr(const struct bt_txn *txn)
+{
+    if (txn->server.addr.any.sa_family != AF_UNSPEC)
+        return &txn->server.addr.any;
+    return txn->dial != NULL ? txn->dial->addr : NULL;
+}
+
+FIELD(origin_addr)
+{
+    (void)arg;
+    return address(out, server_addr(txn));
+}
+
+FIELD(origin_port)
+{
+    (void)arg;
+    return port(out, server_addr(txn));
+}
+
+FIELD(origin_name)
+{
+    (void)arg;
+    return server_addr(txn) != NULL && text(out, txn->url.host);
+}
+
+FIELD(origin_local_addr)
+{
+    (void)arg;
+    return address(out, &txn->server.local.any);
+}
+
+FIELD(origin_local_port)
+{
+    (void)arg;
+    return port(out, &txn->server.local.any);
+}
+
+FIELD(origin_tries)
+{
+    (void)arg;
+    return number(out, txn->tries);
+}
+
+/* ---- time ---- */
+
+static int64_t end_us(const struct bt_txn *txn)
+{
+    return txn->time.end != 0 ? txn->time.end : clock_us();
+}
+
+FIELD(time_seconds)
+{
+    (void)arg;
+    return number(out, clock_wall_us_at(end_us(txn)) / 1000000);
+}
+
+FIELD(time_milliseconds)
+{
+    (void)arg;
+    return number(out, clock_wall_us_at(end_us(txn)) / 1000 % 1000);
+}
+
+FIELD(time_start)
+{
+    int64_t us = clock_wall_us_at(txn->time.start);
+
+    (void)arg;
+    return text(out, bt_str_printf(txn->arena, "%lld.%03d", (long long)(us / 1000000),
+                                   (int)(us / 1000 % 1000)));
+}
+
+/* The last answer is kept: lines of one second, by one format, are the rule. */
+struct calendar {
+    int64_t second;
+    const char *format; /* by address: formats live as long as the configuration */
+    char text[128];
+    size_t len;
+};
+
+static bool calendar_text(struct bt_txn *txn, bt_str format, struct calendar *kept, bool local,
+                          struct bt_value *out)
+{
+    time_t second = (time_t)(clock_wall_us_at(end_us(txn)) / 1000000);
+
+    if (second != kept->second || format.at != kept->format) {
+        char ended[200];
+        struct str_builder b;
+        struct tm tm;
+
+        str_builder_init(&b, ended, sizeof ended);
+        str_add(&b, format);
+        if (local)
+            localtime_r(&second, &tm);
+        else
+            gmtime_r(&second, &tm);
+        kept->len = strftime(kept->text, sizeof kept->text, ended, &tm);
+        kept->second = second;
+        kept->format = format.at;
+    }
+    return text(out, bt_str_copy(txn->arena, (bt_str){kept->text, kept->len}));
+}
+
+FIELD(time_local)
+{
+    static struct calendar kept;
+
+    return calendar_text(txn, arg.at != NULL ? arg : BT_STR("%d/%b/%Y:%H:%M:%S %z"), &kept, true,
+                         out);
+}
+
+FIELD(time_utc)
+{
+    static struct calendar kept;
+
+    return calendar_text(txn, arg.at != NULL ? arg : BT_STR("%d/%b/%Y:%H:%M:%S"), &kept, false,
+                         out);
+}
+
+FIELD(time_taken)
+{
+    (void)arg;
+    return number(out, txn->time.start == 0 ? 0 : (end_us(txn) - txn->time.start) / 1000);
+}
+
+FIELD(time_dns)
+{
+    (void)arg;
+    return txn->time.resolved != txn->time.resolve &&
+           span(out, txn->time.resolve, txn->time.resolved);
+}
+
+FIELD(time_reply)
+{
+    (void)arg;
+    return span(out, txn->time.sent, txn->time.reply);
+}
+
+FIELD(time_forward)
+{
+    int64_t from = txn->time.dial != 0 ? txn->time.dial : txn->time.sent;
+
+    (void)arg;
+    return span(out, from, end_us(txn));
+}
+
+/* ---- request ---- */
+
+bt_str fields_url(struct bt_txn *txn)
+{
+    if (txn->url.text.len > 0)
+        return txn->url.text;
+    if (txn->req.target.len > 0)
+        return txn->req.target;
+    switch (txn->rep.status) {
+    case 414:
+    case 431:
+        return BT_STR("error:request-too-large");
+    case 408:
+    case 0:
+        return BT_STR("error:transaction-end-before-headers");
+    default:
+        return BT_STR("error:invalid-request");
+    }
+}
+
+FIELD(req_method)
+{
+    (void)arg;
+    return text(out, txn->req.method);
+}
+
+FIELD(req_url)
+{
+    (void)arg;
+    return text(out, fields_url(txn));
+}
+
+FIELD(log_url)
+{
+    (void)arg;
+    return text(out, logs_url(txn));
+}
+
+FIELD(req_scheme)
+{
+    (void)arg;
+    return text(out, txn->url.scheme);
+}
+
+FIELD(req_host)
+{
+    (void)arg;
+    return text(out, txn->url.host);
+}
+
+FIELD(req_port)
+{
+    (void)arg;
+    return txn->url.port != 0 && number(out, txn->url.port);
+}
+
+FIELD(req_path)
+{
+    (void)arg;
+    return text(out, txn->url.path);
+}
+
+FIELD(req_version)
+{
+    (void)arg;
+    return txn->req.method.len > 0 &&
+           text(out, txn->req.minor == 0 ? BT_STR("1.0") : BT_STR("1.1"));
+}
+
+FIELD(origin_version)
+{
+    (void)arg;
+    return txn->time.sent != 0 && text(out, BT_STR("1.1"));
+}
+
+/* ---- header fields ---- */
+
+/* Several fields of one name are one list. */
+static bt_str header_joined(struct bt_txn *txn, const struct head *head, bt_str name)
+{
+    bt_str first = head_find(head, name, 0), next = BT_STR_NONE;
+    struct str_builder b;
+
+    if (first.at != NULL)
+        next = head_find(head, name, 1);
+    if (next.at == NULL)
+        return first;
+    str_builder_arena(&b, txn->arena, first.len + next.len + 8);
+    str_add(&b, first);
+    for (size_t i = 1; next.at != NULL; next = head_find(head, name, ++i)) {
+        str_add_literal(&b, ", ");
+        str_add(&b, next);
+    }
+    return str_built(&b);
+}
+
+/* VALUE of `ELEMENT=VALUE` in a list. */
+static bt_str header_element(bt_str list, char sep, bt_str element)
+{
+    bt_str rest = list, part, name, value;
+
+    while (str_cut(&rest, sep, &part))
+        if (str_split(str_trim(part), '=', &name, &value) && bt_str_eq(str_trim(name), element))
+            return str_trim(value);
+    return BT_STR_NONE;
+}
+
+/* "Name" or "Name:[sep]element". */
+static bool header_value(struct bt_txn *txn, const struct head *head, bt_str arg,
+                         struct bt_value *out)
+{
+    bt_str name, element, value;
+    bool whole = !str_split(arg, ':', &name, &element);
+    char sep = ',';
+
+    value = header_joined(txn, head, name);
+    if (whole)
+        return text(out, value);
+    if (element.len > 0 && !str_is(element.at[0], STR_ALPHA | STR_DIGIT)) {
+        sep = element.at[0];
+        element = str_skip(element, 1);
+    }
+    return text(out, header_element(value, sep, element));
+}
+
+static void add_headers(struct str_builder *b, const struct head *head, bool all)
+{
+    for (unsigned i = 0; i < head->n; i++) {
+        const struct head_field *field = &head->field[i];
+
+        if (field->drop && !all)
+            continue;
+        str_add(b, field->name);
+        str_add_literal(b, ": ");
+        str_add(b, field->value);
+        str_add_literal(b, "\r\n");
+    }
+}
+
+FIELD(req_header)
+{
+    struct str_builder b;
+
+    if (arg.at != NULL)
+        return header_value(txn, &txn->req, arg, out);
+    str_builder_arena(&b, txn->arena, txn->req.bytes + 64);
+    add_headers(&b, &txn->req, true);
+    return text(out, str_built(&b));
+}
+
+FIELD(rep_header)
+{
+    struct str_builder b;
+
+    if (arg.at != NULL)
+        return header_value(txn, &txn->rep, arg, out);
+    if (txn->rep.status == 0)
+        return false;
+    str_builder_arena(&b, txn->arena, txn->rep.bytes + 128);
+    str_add_format(&b, "HTTP/1.1 %d ", txn->rep.status);
+    str_add(&b, txn->rep.reason.len > 0 ? txn->rep.reason : status_reason(txn->rep.status));
+    str_add_literal(&b, "\r\n");
+    add_headers(&b, &txn->rep, false);
+    str_add(&b, txn->answer_fields);
+    str_add_literal(&b, "\r\n");
+    return text(out, str_built(&b));
+}
+
+/* ---- response ---- */
+
+/* Is txn->rep what the origin sent? */
+static bool from_origin(const struct bt_txn *txn)
+{
+    return txn->time.reply != 0 && txn->deny_status == 0 && txn->req.method_id != METHOD_CONNECT;
+}
+
+FIELD(rep_status)
+{
+    (void)arg;
+    return number(out, txn->head_sent ? txn->rep.status : 0);
+}
+
+FIELD(origin_status)
+{
+    (void)arg;
+    return from_origin(txn) && number(out, txn->rep.status);
+}
+
+FIELD(rep_mime)
+{
+    bt_str type, rest;
+
+    (void)arg;
+    if (!txn->head_sent || (txn->req.method_id == METHOD_CONNECT && txn->deny_status == 0))
+        return false;
+    type = head_get(&txn->rep, HEADER_CONTENT_TYPE);
+    str_split(type, ';', &type, &rest);
+    return text(out, str_trim(type));
+}
+
+/* ---- sizes ---- */
+
+/* Framing of a request's body is not counted, as Squid has it; a tunnel has none. */
+static int64_t request_bytes(const struct bt_txn *txn)
+{
+    if (txn->req.method_id == METHOD_CONNECT)
+        return txn->bytes.request;
+    return txn->bytes.request_head + (int64_t)txn->upload.received;
+}
+
+FIELD(bytes_request)
+{
+    (void)arg;
+    return number(out, request_bytes(txn));
+}
+
+FIELD(bytes_reply)
+{
+    (void)arg;
+    return number(out, txn->bytes.reply);
+}
+
+FIELD(bytes_both)
+{
+    (void)arg;
+    return number(out, request_bytes(txn) + txn->bytes.reply);
+}
+
+FIELD(bytes_request_head)
+{
+    (void)arg;
+    return number(out, txn->bytes.request_head);
+}
+
+FIELD(bytes_reply_head)
+{
+    (void)arg;
+    return number(out, txn->bytes.reply_head);
+}
+
+FIELD(bytes_body)
+{
+    (void)arg;
+    return from_origin(txn) && number(out, txn->bytes.body_in);
+}
+
+/* ---- result ---- */
+
+FIELD(result_tag)
+{
+    bool none_yet = strcmp(txn->tag, "NONE") == 0;
+    bt_str tag = none_yet ? BT_STR("NONE_NONE") : str_from(txn->tag);
+
+    (void)arg;
+    if (txn->ended == END_CLIENT_GONE && !none_yet)
+        tag = bt_str_printf(txn->arena, "%s_ABORTED", txn->tag);
+    return text(out, tag);
+}
+
+FIELD(result_hierarchy)
+{
+    (void)arg;
+    return text(out, str_from(txn->hierarchy));
+}
+
+FIELD(result_error)
+{
+    (void)arg;
+    if (txn->deny_page != NULL)
+        return text(out, str_from(txn->deny_page));
+    return txn->ended == END_CLIENT_GONE && text(out, BT_STR("ERR_CLIENT_GONE"));
+}
+
+FIELD(result_detail)
+{
+    (void)arg;
+    return txn->deny_page != NULL && txn->dial_errno != 0 &&
+           text(out, bt_str_printf(txn->arena, "errno=%d", txn->dial_errno));
+}
+
+FIELD(rule)
+{
+    const struct bt_word *name;
+
+    (void)arg;
+    if (txn->rule == NULL)
+        return false;
+    name = &txn->rule->name;
+    return text(out, bt_str_printf(txn->arena, "%s:%u", name->file, name->line));
+}
+
+FIELD(txn_number)
+{
+    (void)arg;
+    return number(out, (int64_t)txn->number);
+}
+
+/* ---- rows ---- */
+
+#define ROW(its_name, its_codes, phase, its_get, its_doc)                                          \
+    {                                                                                              \
+        .name = its_name, .codes = its_codes, .doc = its_doc, .earliest = BT_AT_##phase,           \
+        .get = its_get                                                                             \
+    }
+/* clang-format off */
+static const struct bt_field rows[] = {
+    ROW("client.addr", ">a", ACCEPT, client_addr, "Address of the client."),
+    ROW("client.name", ">A", ACCEPT, client_addr, "Name of the client; its address, since nobody is asked."),
+    ROW("client.port", ">p", ACCEPT, client_port, "Port of the client."),
+    ROW("client.hardware", ">eui", ACCEPT, none, "Hardware address of the client: not known here."),
+    ROW("client.mark", ">qos >nfmark", ACCEPT, zero_mark, "Mark of packets from the client: none is set."),
+    ROW("local.addr", ">la la", ACCEPT, local_addr, "Our address that the client connected to."),
+    ROW("local.port", ">lp lp", ACCEPT, local_port, "Our port that the client connected to."),
+    ROW("local.name", NULL, ACCEPT, local_name, "name= of the port line that the client connected to."),
+
+    ROW("origin.addr", "<a", FINISH, origin_addr, "Address of the server that was asked, or could not be reached."),
+    ROW("origin.name", "<A", FINISH, origin_name, "Name of the server that was asked."),
+    ROW("origin.port", "<p", FINISH, origin_port, "Port of the server that was asked."),
+    ROW("origin.local_addr", "<la oa", FINISH, origin_local_addr, "Our address towards the server."),
+    ROW("origin.local_port", "<lp", FINISH, origin_local_port, "Our port towards the server."),
+    ROW("origin.mark", "<qos <nfmark", FINISH, zero_mark, "Mark of packets from the server: none is set."),
+    ROW("origin.tries", "request_attempts", FINISH, origin_tries, "How often the request was sent."),
+    ROW("origin.status", "<Hs", RESPONSE, origin_status, "Status that the server sent."),
+    ROW("origin.version", "<rv", FINISH, origin_version, "Version of HTTP spoken to the server."),
+
+    ROW("time.seconds", "ts", ACCEPT, time_seconds, "Seconds since 1970 when the exchange ended."),
+    ROW("time.milliseconds", "tu", ACCEPT, time_milliseconds, "Milliseconds beyond time.seconds."),
+    ROW("time.start", "tS", REQUEST, time_start, "Seconds and milliseconds since 1970 when the request began."),
+    ROW("time.local", "tl", ACCEPT, time_local, "Local time when the exchange ended; the argument is a format of strftime()."),
+    ROW("time.utc", "tg", ACCEPT, time_utc, "Universal time when the exchange ended; the argument is a format of strftime()."),
+    ROW("time.taken", "tr", REQUEST, time_taken, "Milliseconds from the first byte of the request to the end of the answer."),
+    ROW("time.dns", "dt", FINISH, time_dns, "Milliseconds that name look-ups took."),
+    ROW("time.reply", "<pt", RESPONSE, time_reply, "Milliseconds from the request sent to the head of the response."),
+    ROW("time.forward", "<tt", FINISH, time_forward, "Milliseconds spent with the server in all."),
+
+    ROW("req.method", "rm >rm <rm", REQUEST, req_method, "Method of the request."),
+    ROW("req.url", ">ru <ru", REQUEST, req_url, "URL of the request."),
+    ROW("log.url", "ru", REQUEST, log_url, "URL of the request; without its query where strip_query_terms is on."),
+    ROW("req.scheme", ">rs <rs", REQUEST, req_scheme, "Scheme of the URL."),
+    ROW("req.host", ">rd <rd", REQUEST, req_host, "Host of the URL."),
+    ROW("req.port", ">rP <rP", REQUEST, req_port, "Port of the URL, or of its scheme."),
+    ROW("req.path", "rp >rp <rp", REQUEST, req_path, "Path and query of the URL."),
+    ROW("req.version", "rv >rv >v", REQUEST, req_version, "Version of HTTP that the client speaks."),
+    ROW("req.header", ">h >ha", REQUEST, req_header, "A header field of the request, NAME, or one element of it, NAME:[SEPARATOR]ELEMENT; all fields without an argument."),
+    ROW("req.group", "rG", REQUEST, none, "Group of a request in FTP: none."),
+
+    ROW("rep.status", ">Hs Hs", RESPONSE, rep_status, "Status sent to the client; 0 when none was."),
+    ROW("rep.header", "<h", RESPONSE, rep_header, "A header field of the response, as req.header."),
+    ROW("rep.mime", "mt", RESPONSE, rep_mime, "Media type of the response."),
+
+    ROW("rep.bytes", "<st", FINISH, bytes_reply, "Bytes sent to the client."),
+    ROW("req.bytes", ">st", FINISH, bytes_request, "Bytes received from the client, without framing of the body."),
+    ROW("bytes.both", "st", FINISH, bytes_both, "Bytes received from and sent to the client."),
+    ROW("req.head_bytes", ">sh", REQUEST, bytes_request_head, "Bytes of the request's head."),
+    ROW("rep.head_bytes", "<sh", FINISH, bytes_reply_head, "Bytes of the head sent to the client."),
+    ROW("rep.body_bytes", "<sH <sS", FINISH, bytes_body, "Bytes of the response's body."),
+    ROW("origin.body_bytes", "<bs", FINISH, bytes_body, "Bytes of the body received from the server, without framing."),
+
+    ROW("user.name", "un", REQUEST, none, "Name of the user, from whoever knows it best."),
+    ROW("user.login", "ul", REQUEST, none, "Name that the user logged in with."),
+    ROW("user.external", "ue ui", REQUEST, none, "Name of the user from an external helper."),
+    ROW("user.credentials", "credentials", REQUEST, none, "What the user showed as a proof."),
+    ROW("external.tag", "et", REQUEST, none, "Tag from an external helper."),
+    ROW("external.log", "ea", REQUEST, none, "Log text from an external helper."),
+    ROW("note", "note", REQUEST, none, "A note on the exchange by name; all of them without an argument."),
+
+    ROW("result.tag", "Ss", FINISH, result_tag, "Squid's word for how the request was answered: TCP_MISS, TCP_DENIED, ..."),
+    ROW("result.hierarchy", "Sh", FINISH, result_hierarchy, "Squid's word for who was asked: HIER_DIRECT, HIER_NONE, ..."),
+    ROW("result.error", "err_code", FINISH, result_error, "Name of the error page: ERR_ACCESS_DENIED, ..."),
+    ROW("result.detail", "err_detail", FINISH, result_detail, "What the system said: errno=111."),
+    ROW("rule", "rule", REQUEST, rule, "FILE:LINE of the rule that decided about access."),
+    ROW("txn.number", "sn master_xaction", ACCEPT, txn_number, "Number of the exchange, counted by its worker."),
+};
+/* clang-format on */
+
+static struct bt_self self;
+const struct bt_module fields_module = {
+    .abi_major = BT_ABI_MAJOR,
+    .abi_minor = BT_ABI_MINOR,
+    .size = sizeof(struct bt_module),
+    .name = "fields",
+    .doc = "Named values of an exchange that the server itself knows.",
+    .self = &self,
+    .fields = BT_ROWS(rows),
+};
