@@ -28,8 +28,8 @@
 #include "stat/counter.h"
 
 /* In order of their setups: ours first, since umask stands before a log is opened. */
-const struct bt_module *const start_modules[] = {&proc_module,  &flow_module, &fields_module,
-                                                 &logs_module,  &acl_module,  &plug_module,
+const struct bt_module *const start_modules[] = {&proc_module, &flow_module, &fields_module,
+                                                 &logs_module, &acl_module,  &plug_module,
                                                  &known_module};
 const size_t start_n_modules = sizeof start_modules / sizeof *start_modules;
 
@@ -37,6 +37,7 @@ void start_init(struct start *start, const struct options *options)
 {
     *start = (struct start){.options = options,
                             .arena = arena_new(64 * 1024),
+                            .left = {.control = -1, .pidfile = -1, .waiting = -1},
                             .segment = {.fd = -1},
                             .pidfile = {.fd = -1}};
     complain_init(&start->err, start->arena);
