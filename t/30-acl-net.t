@@ -29,10 +29,14 @@ acl web port $port 1-3
 acl to_guests myportname guests
 acl to_other localip 127.0.0.2
 acl own_port localport 1-65535
+acl no_port myport 1-2
+acl no_address myip 127.0.0.9
 http_access deny !web
 http_access deny v6
 http_access deny !v4
 http_access deny !own_port
+http_access deny no_port
+http_access deny no_address
 http_access allow one_range
 http_access allow masked_range
 http_access allow dotted
