@@ -623,13 +623,13 @@ static const struct bt_field rows[] = {
     ROW("user.credentials", "credentials", REQUEST, none, "What the user showed as a proof."),
     ROW("external.tag", "et", REQUEST, none, "Tag from an external helper."),
     ROW("external.log", "ea", REQUEST, none, "Log text from an external helper."),
-    ROW("note", "note", REQUEST, none, "A note on the exchange by name; all of them without an argument."),
+    ROW("note.value", "note", REQUEST, none, "A note on the exchange by name; all of them without an argument."),
 
     ROW("result.tag", "Ss", FINISH, result_tag, "Squid's word for how the request was answered: TCP_MISS, TCP_DENIED, ..."),
     ROW("result.hierarchy", "Sh", FINISH, result_hierarchy, "Squid's word for who was asked: HIER_DIRECT, HIER_NONE, ..."),
     ROW("result.error", "err_code", FINISH, result_error, "Name of the error page: ERR_ACCESS_DENIED, ..."),
     ROW("result.detail", "err_detail", FINISH, result_detail, "What the system said: errno=111."),
-    ROW("rule", "rule", REQUEST, rule, "FILE:LINE of the rule that decided about access."),
+    ROW("access.rule", "rule", REQUEST, rule, "FILE:LINE of the rule that decided about access."),
     ROW("txn.number", "sn master_xaction", ACCEPT, txn_number, "Number of the exchange, counted by its worker."),
 };
 /* clang-format on */
