@@ -129,6 +129,59 @@ ctl($proxy, 'reload');
 ok wait_for(sub { my @now = $proxy->workers; @now == 2 }), 'two workers at the end';
 $proxy->{descriptors} = {};   # the workers are others than those that the harness looked at
 
+# --- another program, and one that cannot go on ---------------------------------------------------
+
+# A copy of the program, which the test can put something else in the place of.
+my ($folder) = $ENV{BOBTAIL} =~ m{^(.*)/};
+my $copy = $proxy->file('program');
+system 'cp', $ENV{BOBTAIL}, $copy;
+my $upgraded = do {
+    local $ENV{BOBTAIL} = $copy;
+    local $ENV{BOBTAIL_MODULES} = $ENV{BOBTAIL_MODULES} // "$folder/modules/built";
+    proxy("workers 2\nshutdown_lifetime 1 second\n", workers => 2);
+};
+$pid = $upgraded->pid;
+system 'cp', $ENV{BOBTAIL}, "$copy.new";
+rename "$copy.new", $copy or die;
+is ctl($upgraded, 'reload')->{status}, 0, 'a new program in place of the old one is begun by a reload';
+is readlink("/proc/$pid/exe"), $copy, 'it is the new one that runs';
+is get($upgraded, $origin->url('/a'))->status, 200, 'and serves';
+
+# Good when it is tried, bad when it is begun: a script in the program's place sees to that.
+my $conf_of = $upgraded->file('bobtail.conf');
+unlink $copy;
+open my $script, '>', $copy or die;
+print $script <<"SCRIPT";
+#!/bin/sh
+case "\$*" in *check-start*) ;; *) echo 'changed meanwhile' >> $conf_of ;; esac
+exec $ENV{BOBTAIL} "\$@"
+SCRIPT
+close $script;
+chmod 0755, $copy;
+$said = ctl($upgraded, 'reload');
+is $said->{status}, 1, 'a configuration that turns bad between the trial and the start';
+like $said->{output}, qr/changed while it was read/, 'is told';
+is get($upgraded, $origin->url('/a'))->status, 200, 'the old workers serve';
+@now = workers($upgraded);
+is scalar(@now), 2, 'and are there to be asked';
+is $now[0]{generation}, 2, 'of the generation before';
+cmp_ok stat($upgraded, 'client.requests'), '==', 2, 'their counters as well';
+$upgraded->expect_log(qr/error: \S+: unknown directive 'changed'/, qr/error: reload: the configuration was good a moment ago/);
+open my $mend, '>', $copy or die;
+print $mend "#!/bin/sh\nexec $ENV{BOBTAIL} \"\$@\"\n";
+close $mend;
+$upgraded->write_conf("workers 2\nshutdown_lifetime 1 second\n");
+is ctl($upgraded, 'reload')->{status}, 0, 'when it is mended, a reload brings the next generation';
+is get($upgraded, $origin->url('/a'))->status, 200, 'which serves';
+cmp_ok generation($upgraded), '>', 2, 'and is a new one';
+is stat($upgraded, 'client.requests'), 3, 'with the sums of all';
+$upgraded->{descriptors} = {};
+$upgraded->write_conf("workers 2\npid_filename \@DIR\@/no/such/pid\ncontrol_socket \@DIR\@/no/such/control\n");
+$said = ctl($upgraded, 'reload');
+like $said->{output}, qr/pid_filename \S+ cannot be made.*control_socket \S+ cannot be made/s,
+    'files that could not be made are found before anything changes';
+$upgraded->expect_log(qr/error: reload: .*cannot be made/, qr/error: reload: the configuration was not taken/);
+
 # --- one process ----------------------------------------------------------------------------------
 
 my $alone = proxy('');

@@ -401,6 +401,30 @@ struct admin_call *admin_take(struct admin *admin, int fd)
     return call;
 }
 
+bool admin_is_quiet(const struct admin *admin, const struct admin_call *but)
+{
+    for (const struct admin_call *call = admin->calls; call != NULL; call = call->next)
+        if (call != but && (call->stage != ASKING || call->len > 0))
+            return false;
+    return true;
+}
+
+int admin_give_silent(struct admin *admin)
+{
+    for (struct admin_call *call = admin->calls; call != NULL; call = call->next) {
+        if (call->stage != ASKING || call->len > 0)
+            continue;
+        hub_remove(&admin->hub, &call->item); /* while it has its descriptor */
+        return admin_give(call);
+    }
+    return -1;
+}
+
+void admin_take_silent(struct admin *admin, int fd)
+{
+    hub_add(&admin->hub, &call_new(admin, fd)->item, EPOLLIN);
+}
+
 /* ---- the socket ---- */
 
 static bool unable(struct admin_why *why, const char *path, const char *text)

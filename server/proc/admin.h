@@ -72,5 +72,11 @@ void admin_failed(struct admin_call *, const char *format, ...) BT_PRINTF(2, 3);
 /* For a call that outlives an exec: its descriptor, the call is gone; and back. */
 int admin_give(struct admin_call *);
 struct admin_call *admin_take(struct admin *, int fd);
+/* Is nobody but `call` (may be NULL) in the middle of a question or an answer? */
+bool admin_is_quiet(const struct admin *, const struct admin_call *call);
+/* Connections on which nothing was said yet: the next one's descriptor, -1 when there is none; and
+ * back. */
+int admin_give_silent(struct admin *);
+void admin_take_silent(struct admin *, int fd);
 
 #endif

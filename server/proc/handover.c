@@ -30,6 +30,8 @@ static void keep_all(const struct handover *h, bool keep)
     keep_one(h->control, keep);
     keep_one(h->pidfile, keep);
     keep_one(h->waiting, keep);
+    for (size_t i = 0; i < h->n_silent; i++)
+        keep_one(h->silent[i], keep);
     for (size_t i = 0; i < h->n_sockets; i++)
         keep_one(h->socket[i].fd, keep);
     for (size_t i = 0; i < h->n_crews; i++)
@@ -52,6 +54,8 @@ static bool write_text(FILE *out, const struct handover *h)
         fprintf(out, "pidfile %d %s\n", h->pidfile, h->pidfile_path);
     if (h->waiting >= 0)
         fprintf(out, "waiting %d\n", h->waiting);
+    for (size_t i = 0; i < h->n_silent; i++)
+        fprintf(out, "silent %d\n", h->silent[i]);
     for (size_t i = 0; i < h->n_sockets; i++)
         fprintf(out, "socket %d %s\n", h->socket[i].fd, h->socket[i].key);
     for (size_t i = 0; i < h->n_crews; i++)
@@ -150,6 +154,8 @@ static void read_line(struct handover *h, const char *line)
         read_path(line, "pidfile %d %n", &h->pidfile, h->pidfile_path);
     else if (sscanf(line, "waiting %d", &flag) == 1)
         h->waiting = flag;
+    else if (sscanf(line, "silent %d", &flag) == 1 && h->n_silent < HANDOVER_SILENT)
+        h->silent[h->n_silent++] = flag;
     else if (sscanf(line, "ready %d", &flag) == 1)
         h->ready = flag != 0;
     else if (sscanf(line, "generation %lld", &number) == 1)

@@ -12,7 +12,7 @@
 
 #include "bt_mem.h"
 
-enum { HANDOVER_KEY = 128, HANDOVER_PATH = 4096 };
+enum { HANDOVER_KEY = 128, HANDOVER_PATH = 4096, HANDOVER_SILENT = 64 };
 
 struct handover_socket {
     char key[HANDOVER_KEY]; /* sockets.c: the port as configured */
@@ -36,6 +36,8 @@ struct handover {
     bool ready;          /* it was */
     int control, pidfile,
         waiting; /* -1: none; waiting: a control connection that is owed an answer */
+    int silent[HANDOVER_SILENT]; /* control connections that have said nothing yet */
+    size_t n_silent;
     char control_path[HANDOVER_PATH], pidfile_path[HANDOVER_PATH];
     struct handover_socket *socket;
     size_t n_sockets;

@@ -31,6 +31,7 @@ enum {
     ERRANDS = 16,
     GRACE_MS = 3000, /* a worker that overstays its own limit by that much is killed */
     CUT_GRACE_MS = 2000,
+    QUIET_MS = 500,     /* for so long an exec waits until bobtailctl has its answers */
     LIFETIME_MS = 30000 /* without a configuration of our own */
 };
 
@@ -53,8 +54,9 @@ static struct {
     } errand[ERRANDS];
     struct admin_call *reloader; /* waits for a reload */
     struct admin_call *stopper[ERRANDS];
+    int64_t become_ms; /* when the next image is begun at the latest; INT64_MAX: none is */
     bool reload_again; /* asked for while one was being tried */
-} m = {.deadline_ms = INT64_MAX};
+} m = {.deadline_ms = INT64_MAX, .become_ms = INT64_MAX};
 
 /* ---- errands: words that all workers must have dealt with ---- */
 
@@ -108,6 +110,7 @@ static void stop(int status)
     m.stage = STOPPING;
     m.status = status;
     reload_abandon();
+    m.become_ms = INT64_MAX;
     m.deadline_ms = lifetime < 0 ? INT64_MAX : crew_now_ms() + lifetime + GRACE_MS;
     tell_all(WORKER_STOP, NULL);
 }
@@ -239,7 +242,7 @@ static void reload(struct admin_call *call)
             admin_failed(call, "the server is stopping");
         return;
     }
-    if (reload_is_trying()) {
+    if (reload_is_trying() || m.become_ms != INT64_MAX) {
         m.reload_again |= call == NULL;
         if (call != NULL)
             admin_failed(call, "another reload is under way; ask again");
@@ -271,15 +274,21 @@ static void take_over_sums(void)
 
 static void become_the_next(void)
 {
+    struct admin *admin = &m.start.admin;
     struct handover h = handover_now();
 
+    m.become_ms = INT64_MAX;
     if (m.reloader != NULL)
         h.waiting = admin_give(m.reloader);
     m.reloader = NULL;
+    while (h.n_silent < HANDOVER_SILENT && (h.silent[h.n_silent] = admin_give_silent(admin)) >= 0)
+        h.n_silent++;
     take_over_sums();
     reload_exec(&h);
+    for (size_t i = 0; i < h.n_silent; i++)
+        admin_take_silent(admin, h.silent[i]);
     if (h.waiting >= 0) {
-        m.reloader = admin_take(&m.start.admin, h.waiting);
+        m.reloader = admin_take(admin, h.waiting);
         reload_failed("the program cannot be run\n");
     }
 }
@@ -310,7 +319,7 @@ static void trial_ended(int status, char *text)
         m.reloader = NULL;
         reload(call);
     } else if (good) {
-        become_the_next();
+        m.become_ms = crew_now_ms() + QUIET_MS;
     }
 }
 
@@ -426,7 +435,8 @@ static void start_due(void)
 /* Milliseconds until something is due; -1: nothing is. */
 static int until_due(void)
 {
-    int64_t due = m.deadline_ms, now = crew_now_ms();
+    int64_t due = m.deadline_ms < m.become_ms ? m.deadline_ms : m.become_ms;
+    int64_t now = crew_now_ms();
 
     for (unsigned i = 0; m.stage == RUNNING && i < m.crew->n; i++)
         if (m.crew->hand[i].pid == 0 && !m.crew->leaving && m.crew->hand[i].due_ms < due)
@@ -619,8 +629,10 @@ static void turn_until_all_left(void)
         drop_empty_crews();
         if (m.stage != RUNNING && m.crew->older == NULL && crew_empty(m.crew))
             return;
-        int ms = until_due();
-        hub_turn(&m.hub, ms);
+        if (m.become_ms <= crew_now_ms() ||
+            (m.become_ms != INT64_MAX && admin_is_quiet(&m.start.admin, m.reloader)))
+            become_the_next();
+        hub_turn(&m.hub, until_due());
         if (crew_now_ms() >= m.deadline_ms)
             next_stage();
     }
@@ -715,6 +727,8 @@ int master_run(const struct options *options)
         hub_add(&m.hub, &m.control, EPOLLIN);
         if (m.start.left.waiting >= 0)
             m.reloader = admin_take(&m.start.admin, m.start.left.waiting);
+        for (size_t i = 0; i < m.start.left.n_silent; i++)
+            admin_take_silent(&m.start.admin, m.start.left.silent[i]);
         if (m.start.generation == NULL)
             reload_failed("the configuration changed while it was read; see cache_log\n");
     }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <stdlib.h>
@@ -152,11 +153,39 @@ bool start_bind(struct start *start)
     return open_log(start) && good;
 }
 
+/* Could a file be made there? Only looked at, since it belongs to a server that is not there yet. */
+static bool try_place(struct start *start, const char *name, const char *path, bool given)
+{
+    char folder[4096];
+
+    if (path == NULL || !given || strlen(path) >= sizeof folder)
+        return true;
+    strcpy(folder, path);
+    return access(dirname(folder), W_OK | X_OK) == 0 ||
+           bt_complain(&start->err, NULL,
+                       "%s %s cannot be made: %s; make its folder writable, or name another file, "
+                       "or none",
+                       name, path, strerror(errno));
+}
+
+static bool try_files(struct start *start)
+{
+    bool pid_given, control_given;
+    const char *pid = settings_pid_file(&pid_given);
+    const char *control = settings_control(&control_given);
+
+    return try_place(start, "pid_filename", pid, pid_given) &
+           try_place(start, "control_socket", control, control_given);
+}
+
 bool start_try(struct start *start)
 {
     /* The log last, and only if all else is fine: a try leaves no file behind. */
-    return start_load(start) && sockets_try(&start->left, start->arena, &start->err) &&
-           open_log(start);
+    if (!start_load(start))
+        return false;
+    bool good = sockets_try(&start->left, start->arena, &start->err);
+    good &= try_files(start);
+    return good && open_log(start);
 }
 
 /* ---- telling ---- */
