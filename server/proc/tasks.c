@@ -26,6 +26,7 @@ static int parse(const struct options *o)
     start_init(&start, o);
     bool good = start_load(&start);
     complain_print(&start.err, stderr, true);
+    complain_fini(&start.err);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -37,6 +38,7 @@ int tasks_check_start(const struct options *o)
     bool good = handover_read(&start.left, start.arena, true) != HANDOVER_BROKEN &&
                 start_try(&start);
     complain_print(&start.err, stderr, false);
+    complain_fini(&start.err);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
