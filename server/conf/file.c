@@ -103,6 +103,9 @@ char *file_slurp(const char *path, size_t *len, struct stat *about)
     int why;
     if (fstat(fd, about) == 0 && S_ISDIR(about->st_mode))
         errno = EISDIR;
+    else if (S_ISBLK(about->st_mode) ||
+             (S_ISCHR(about->st_mode) && !isatty(fd) && strcmp(path, "/dev/null") != 0))
+        errno = ENODEV; /* it may have no end */
     else
         text = slurp(fd, len);
     why = errno;

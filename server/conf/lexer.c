@@ -530,6 +530,10 @@ bool lexer_next(struct lexer *lexer, struct file_line *out)
     size_t n = buffer->n - 1, len = buffer->text.len;
     while (len > 0 && (buffer->text.at[len - 1] == ' ' || buffer->text.at[len - 1] == '\t'))
         len--;
+    /* A macro that is empty stands behind the last byte. */
+    for (size_t i = 1; i <= n; i++)
+        if (buffer->start[i] > len)
+            buffer->start[i] = (uint32_t)len;
     *out = (struct file_line){
         .name = buffer->words[0],
         .word = kept(lexer->arena, buffer->words + 1, n * sizeof *buffer->words),
