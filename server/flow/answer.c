@@ -110,8 +110,10 @@ static bt_str page_body(struct bt_txn *txn)
 
 static void own_field(struct head *rep, enum header_id id, bt_str name, bt_str value)
 {
-    if (rep->n < OWN_FIELDS)
+    if (rep->n < OWN_FIELDS) {
         rep->field[rep->n++] = (struct head_field){.id = id, .name = name, .value = value};
+        rep->seen[(unsigned)id / 64] |= UINT64_C(1) << ((unsigned)id % 64);
+    }
 }
 
 /* Make txn->rep out of what was decided; the body is returned. */

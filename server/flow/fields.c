@@ -447,6 +447,17 @@ FIELD(origin_status)
     return from_origin(txn) && number(out, txn->rep.status);
 }
 
+/* Of the head that is sent, be it the origin's or ours; hooks write fields as text. */
+static bt_str rep_value(const struct bt_txn *txn, bt_str wanted)
+{
+    bt_str value = head_find(&txn->rep, wanted, 0), rest = txn->answer_fields, line, name;
+
+    while (value.at == NULL && str_cut(&rest, '\n', &line))
+        if (str_split(line, ':', &name, &line) && bt_str_eq_nocase(name, wanted))
+            value = str_trim_space(line);
+    return value;
+}
+
 FIELD(rep_mime)
 {
     bt_str type, rest;
@@ -454,7 +465,7 @@ FIELD(rep_mime)
     (void)arg;
     if (!txn->head_sent || (txn->req.method_id == METHOD_CONNECT && txn->deny_status == 0))
         return false;
-    type = head_get(&txn->rep, HEADER_CONTENT_TYPE);
+    type = rep_value(txn, BT_STR("Content-Type"));
     str_split(type, ';', &type, &rest);
     return text(out, str_trim(type));
 }

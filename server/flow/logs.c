@@ -441,7 +441,7 @@ static const struct bt_directive directives[] = {
      .phase = BT_AT_FINISH},
     {.name = "cache_access_log", .same_as = "access_log"},
     {.name = "logformat",
-     .args = "word format",
+     .args = "word text",
      .doc = "Names a format for access_log; of two lines with one name the first stands.",
      .set = set_logformat},
     BT_SET_AS(struct logs_conf, rotate, "int(0..1000)", "logfile_rotate", "10",

@@ -249,22 +249,34 @@ static bool unknown(struct compiler *c, size_t from, size_t len)
                             word.text, at, c->err);
 }
 
+/* The length of the longest code of later[] that the text begins with. */
+static size_t later_len(bt_str text)
+{
+    size_t longest = 0;
+
+    for (const char *const *code = later; *code != NULL; code++)
+        if (str_starts(text, str_from(*code)) && strlen(*code) > longest)
+            longest = strlen(*code);
+    return longest;
+}
+
 static bool find_field(struct compiler *c, struct step *step)
 {
     bt_str rest = str_skip(c->text, c->at), code;
-    size_t len;
+    size_t len, missing = later_len(rest);
 
     step->field = field_by_code(c->registry, rest, &len);
-    code = str_slice(rest, 0, len);
-    if (step->field == NULL && listed(later, code)) {
-        struct bt_word word = spot(c, c->at, len);
+    if (missing > 0 && (step->field == NULL || missing > len)) {
+        struct bt_word word = spot(c, c->at, missing);
 
         bt_caution(c->err, c->word != NULL ? &word : NULL,
-                   "'%.*s' is always '-' here: no module provides it", BT_STR_ARGS(code));
+                   "'%.*s' is always '-' here: no module provides it", BT_STR_ARGS(word.text));
         step->field = &nothing;
+        len = missing;
     }
     if (step->field == NULL)
         return unknown(c, c->at, len);
+    code = str_slice(rest, 0, len);
     if (step->as == AS_IS && listed(percent, code))
         step->as = AS_PERCENT;
     c->at += len;
