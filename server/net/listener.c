@@ -1,7 +1,7 @@
 /* listener.c - ports: bound in the master, accepted from in the worker.
  *
  * Level-triggered and not until EAGAIN: at low load there is one connection a wake, and the second
- * accept4() would only say so. The batch grows while more is waiting.
+ * accept4() would only say so. Now and then more is tried, and the batch grows while more is waiting.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #define BT_LOG_TAG "listener"
@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "stat/counts.h"
 
-enum { BACKLOG = 4096, BATCH = 64, PAUSE_MS = 100 };
+enum { BACKLOG = 4096, BATCH = 64, SINGLES = 8, PAUSE_MS = 100 };
 
 /* ---- master ---- */
 
@@ -182,6 +182,9 @@ static void listener_ready(struct watch *w, unsigned what)
             return;
         }
     }
+    if (l->batch == 1 && ++l->singles < SINGLES)
+        return;
+    l->singles = 0;
     if (l->batch < BATCH)
         l->batch *= 2;
 }

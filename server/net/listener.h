@@ -36,7 +36,7 @@ BT_MUST bool listener_address(int fd, struct sockaddr_storage *out);
 struct listener {
     struct watch watch;
     int fd; /* -1: stopped */
-    unsigned batch;
+    unsigned batch, singles;
     struct timeout pause;
     /* A non-blocking socket, which is the callee's now, and the client's address as the kernel gave
      * it (addr_unmap() it on a dual port). Counting client.connections is the callee's too. */

@@ -314,9 +314,9 @@ static void out_of_descriptors_is_told(void **state)
     getrlimit(RLIMIT_NOFILE, &was);
     none = was;
     none.rlim_cur = 3;
-    setrlimit(RLIMIT_NOFILE, &none);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     assert_int_equal(start(1, 1000), DIAL_FAILED);
-    setrlimit(RLIMIT_NOFILE, &was);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
     assert_int_equal(d.why, DIAL_NO_DESCRIPTORS);
     assert_int_equal(start(0, 1000), DIAL_FAILED);
     assert_int_equal(d.why, DIAL_NO_ADDRESS);
