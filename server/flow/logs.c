@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "base/suggest.h"
 #include "bt_log.h"
+#include "conf/complain.h"
 #include "flow/fields.h"
 #include "flow/txn.h"
 #include "net/loop.h"
@@ -268,7 +269,8 @@ static bool setup(void *c_, struct bt_arena *arena, struct bt_error *err)
         if (log->format != NULL && format_asks(log->format, BT_STR("origin.local_port")))
             fields_need_local = true;
     }
-    for (struct place *p = c->places; p != NULL; p = p->next) {
+    /* A start that is refused leaves no files behind. */
+    for (struct place *p = c->places; p != NULL && !complain_any(err); p = p->next) {
         p->log = p->writer->open(&p->at, &p->options, arena, err);
         fine &= p->log != NULL;
     }
