@@ -23,7 +23,10 @@ struct bt_txn;   /* one exchange */
 struct bt_rules; /* a compiled list of rules */
 struct bt_acls;  /* the ACLs at the end of one line, compiled */
 
-#define BT_ROWS(table) {(table), sizeof(table) / sizeof *(table)}
+#define BT_ROWS(table)                                                                             \
+    {                                                                                              \
+        (table), sizeof(table) / sizeof *(table)                                                   \
+    }
 
 /* ---- complaints: all of a file are gathered and printed at once, with place and advice ---- */
 
@@ -52,13 +55,13 @@ enum bt_phase { BT_PHASES(BT_PHASE_) BT_PHASE_END };
 
 /* One line of the configuration that fits its row's .args. Lives as long as the configuration. */
 struct bt_line {
-    struct bt_word name;         /* the directive's name, as written */
-    struct bt_args args;         /* its words, without options and ACL names; a list file is expanded;
+    struct bt_word name; /* the directive's name, as written */
+    struct bt_args args; /* its words, without options and ACL names; a list file is expanded;
                                     a size is one word of bytes, a duration one of milliseconds */
-    void *options;               /* .option_size bytes: options given and presets of the others */
-    const struct bt_acls *acls;  /* the ACLs at its end; NULL when none are given */
-    bt_str text;                 /* all after the name, as written (for `text`) */
-    struct bt_arena *arena;      /* the configuration's */
+    void *options;       /* .option_size bytes: options given and presets of the others */
+    const struct bt_acls *acls;     /* the ACLs at its end; NULL when none are given */
+    bt_str text;                    /* all after the name, as written (for `text`) */
+    struct bt_arena *arena;         /* the configuration's */
     const struct bt_directive *row; /* that it fits */
 };
 
@@ -74,7 +77,7 @@ enum bt_status {
  *   { "rotate", "int", "-1", "How many old files are kept.", offsetof(struct opts, rotate) }   */
 struct bt_option {
     const char *name;
-    const char *args;   /* grammar of the value, one word; "[word]": the value may be missing, and is
+    const char *args; /* grammar of the value, one word; "[word]": the value may be missing, and is
                          * then empty text; NULL: a bare flag that sets a bool */
     const char *preset; /* NULL: zero bytes */
     const char *doc;
@@ -125,10 +128,11 @@ struct bt_directive {
         size_t n;
     } options;
     size_t option_size;
-    const char *unit;     /* for size and duration: "KB", "second", ... */
-    const char *same_as;  /* an alias: the name of the row that is meant; other members are unused */
-    enum bt_phase phase;  /* rules: when the list is asked; an ACL that needs a later one is refused */
-    unsigned flags;       /* BT_LISTFILE, BT_SECRET */
+    const char *unit;    /* for size and duration: "KB", "second", ... */
+    const char *same_as; /* an alias: the name of the row that is meant; other members are unused */
+    enum bt_phase
+        phase;      /* rules: when the list is asked; an ACL that needs a later one is refused */
+    unsigned flags; /* BT_LISTFILE, BT_SECRET */
     enum bt_status status;
     const char *note; /* with a status other than BUILT: what to do instead, or NULL */
 };
@@ -136,8 +140,12 @@ struct bt_directive {
 #define BT_SECRET 2u   /* the value is masked wherever the configuration is printed */
 
 #define BT_GRAMMAR_(T, f)                                                                          \
-    _Generic(((T *)0)->f, bool: "on|off", int64_t: "int", bt_duration: "duration",                 \
-             bt_size: "size", bt_str: "word")
+    _Generic(((T *)0)->f, bool                                                                     \
+             : "on|off", int64_t                                                                   \
+             : "int", bt_duration                                                                  \
+             : "duration", bt_size                                                                 \
+             : "size", bt_str                                                                      \
+             : "word")
 /* A directive of one value: its C type is its grammar. */
 #define BT_SET(T, field, its_name, otherwise, text)                                                \
     {                                                                                              \
@@ -238,11 +246,12 @@ struct bt_acl_type {
                          struct bt_error *);
     enum bt_match (*match_all)(const void *compiled, struct bt_txn *, uint64_t *bits);
     enum bt_status status;
-    unsigned cost; /* cheap first: 0 table, 1 one look-up, 2 patterns, 3 may wait; also for BT_SLOW */
+    unsigned
+        cost; /* cheap first: 0 table, 1 one look-up, 2 patterns, 3 may wait; also for BT_SLOW */
 };
-#define BT_SLOW 1u  /* may answer WAIT: refused in lists that cannot wait */
-#define BT_FRESH 2u /* has a side effect or a changing answer: asked each time it is reached */
-#define BT_FOLDS 4u /* takes the flags -i and +i (args keep them as words) */
+#define BT_SLOW 1u   /* may answer WAIT: refused in lists that cannot wait */
+#define BT_FRESH 2u  /* has a side effect or a changing answer: asked each time it is reached */
+#define BT_FOLDS 4u  /* takes the flags -i and +i (args keep them as words) */
 #define BT_NO_DNS 8u /* takes the flag -n: ACLs with it never wait; compiled apart, -n as word 0 */
 
 /* ---- access-log writers: `access_log NAME:PLACE` ---- */
@@ -287,9 +296,9 @@ struct bt_hook {
 
 /* What the server tells a module about itself. */
 struct bt_self {
-    void *conf;            /* its filled conf struct: one configuration a process */
-    _Atomic int64_t *row;  /* this worker's counters; a spare page in the master */
-    unsigned number;       /* its place in per-exchange tables */
+    void *conf;           /* its filled conf struct: one configuration a process */
+    _Atomic int64_t *row; /* this worker's counters; a spare page in the master */
+    unsigned number;      /* its place in per-exchange tables */
 };
 extern struct bt_self bt_self __attribute__((visibility("hidden")));
 
@@ -357,8 +366,9 @@ struct bt_module {
     } hooks;
     /* Master, once, when the whole file was read, before the fork: check, open, compile. */
     bool (*setup)(void *conf, struct bt_arena *, struct bt_error *);
-    bool (*start)(void *conf); /* each worker, after the fork; false: the worker ends, having logged why */
-    void (*stop)(void *conf);  /* each worker, drained */
+    bool (*start)(
+        void *conf); /* each worker, after the fork; false: the worker ends, having logged why */
+    void (*stop)(void *conf); /* each worker, drained */
 };
 
 #define BT_MODULE(its_name, its_doc, ...)                                                          \

@@ -30,11 +30,12 @@ BT_API bt_str bt_port_name(struct bt_txn *);                  /* name= of the po
 /* ---- the request; from phase REQUEST on, empty before ---- */
 
 BT_API bt_str bt_method(struct bt_txn *);
-BT_API bt_str bt_scheme(struct bt_txn *);   /* "http", "https"; empty for CONNECT */
-BT_API bt_str bt_host(struct bt_txn *);     /* lower case, no brackets, no trailing dot */
-BT_API unsigned bt_port(struct bt_txn *);   /* with the scheme's default; 0: none */
-BT_API bt_str bt_path(struct bt_txn *);     /* path and query, from "/" on */
-BT_API bt_str bt_url(struct bt_txn *);      /* whole, normalised, without user info; CONNECT: host:port */
+BT_API bt_str bt_scheme(struct bt_txn *); /* "http", "https"; empty for CONNECT */
+BT_API bt_str bt_host(struct bt_txn *);   /* lower case, no brackets, no trailing dot */
+BT_API unsigned bt_port(struct bt_txn *); /* with the scheme's default; 0: none */
+BT_API bt_str bt_path(struct bt_txn *);   /* path and query, from "/" on */
+BT_API bt_str
+bt_url(struct bt_txn *); /* whole, normalised, without user info; CONNECT: host:port */
 /* The host as an address when it is one, in whatever spelling; NULL when it is a name. */
 BT_API const struct sockaddr *bt_host_addr(struct bt_txn *);
 /* Value of the n-th field of that name (0 the first), case ignored; BT_STR_NONE when there is none. */
@@ -42,7 +43,8 @@ BT_API bt_str bt_req_header(struct bt_txn *, bt_str name, size_t n);
 
 /* The addresses that the exchange will be connected to (the same ones: what was allowed is what is
  * dialled). WAIT: the look-up is under way and resumes the exchange; NO: the name has none. */
-BT_API enum bt_match bt_destination(struct bt_txn *, const struct sockaddr *const **addrs, size_t *n);
+BT_API enum bt_match bt_destination(struct bt_txn *, const struct sockaddr *const **addrs,
+                                    size_t *n);
 
 /* The name of the host when the request names an address: YES with its reverse name (lower case, no
  * trailing dot); NO: it has none, or the host is no address. WAIT as above. */

@@ -56,7 +56,7 @@ struct bt_args {
 enum bt_match {
     BT_NO,
     BT_YES,
-    BT_WAIT,  /* not known yet; bt_resume() will be called, and the question asked again */
+    BT_WAIT, /* not known yet; bt_resume() will be called, and the question asked again */
     BT_BROKEN
 };
 

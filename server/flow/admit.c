@@ -25,8 +25,8 @@ static enum go admit_denied(struct bt_txn *txn, const struct bt_ruling *ruling)
 /* What has been here before would come back for ever. */
 static bool admit_loop(struct bt_txn *txn)
 {
-    return core->via && head_has(&txn->req, HEADER_VIA)
-           && hop_loops(&txn->req, core->unique_hostname);
+    return core->via && head_has(&txn->req, HEADER_VIA) &&
+           hop_loops(&txn->req, core->unique_hostname);
 }
 
 /* An expectation that nobody here can meet (RFC 9110 10.1.1). */

@@ -91,7 +91,8 @@ static bt_str page_body(struct bt_txn *txn)
     if (url.len > 0) {
         str_add_literal(&out, "<p>While asking for <code>");
         add_html(&out, url.len > PAGE_URL_MAX ? (bt_str){url.at, PAGE_URL_MAX} : url);
-        str_add(&out, url.len > PAGE_URL_MAX ? BT_STR("...</code></p>\n") : BT_STR("</code></p>\n"));
+        str_add(&out,
+                url.len > PAGE_URL_MAX ? BT_STR("...</code></p>\n") : BT_STR("</code></p>\n"));
     }
     if (txn->deny_detail != NULL) {
         str_add_literal(&out, "<p>Reason: ");

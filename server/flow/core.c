@@ -18,8 +18,7 @@
 static bool nameservers_set(void *conf_, const struct bt_line *line, struct bt_error *err)
 {
     struct core_conf *conf = conf_;
-    struct bt_word *all =
-        bt_alloc(line->arena, (conf->nameservers.n + line->args.n) * sizeof *all);
+    struct bt_word *all = bt_alloc(line->arena, (conf->nameservers.n + line->args.n) * sizeof *all);
 
     for (size_t i = 0; i < line->args.n; i++) {
         const struct bt_word *at = &line->args.word[i];
@@ -36,14 +35,14 @@ static bool nameservers_set(void *conf_, const struct bt_line *line, struct bt_e
 }
 
 #define CONF struct core_conf
-#define DURATION(field, its_name, its_unit, otherwise, text)                                           \
+#define DURATION(field, its_name, its_unit, otherwise, text)                                       \
     {                                                                                              \
-        .name = its_name, .args = "duration", .unit = its_unit, .preset = otherwise, .doc = text,      \
+        .name = its_name, .args = "duration", .unit = its_unit, .preset = otherwise, .doc = text,  \
         .offset = offsetof(CONF, field)                                                            \
     }
-#define SIZE(field, its_name, its_unit, otherwise, text)                                               \
+#define SIZE(field, its_name, its_unit, otherwise, text)                                           \
     {                                                                                              \
-        .name = its_name, .args = "size", .unit = its_unit, .preset = otherwise, .doc = text,          \
+        .name = its_name, .args = "size", .unit = its_unit, .preset = otherwise, .doc = text,      \
         .offset = offsetof(CONF, field)                                                            \
     }
 #define ALIAS(its_name, meant)                                                                     \
@@ -61,15 +60,17 @@ static const struct bt_directive directives[] = {
     ALIAS("ascii_port", "http_port"),
     {.name = "http_access",
      .args = "allow|deny acls+",
-     .doc = "Who may ask for what: the first line whose ACLs all hold decides; without a match, the "
-            "opposite of the last line; without any line, nobody.",
+     .doc =
+         "Who may ask for what: the first line whose ACLs all hold decides; without a match, the "
+         "opposite of the last line; without any line, nobody.",
      .offset = offsetof(CONF, http_access),
      .phase = BT_AT_REQUEST},
 
     {.name = "http_upgrade_request_protocols",
      .args = "word allow|deny fastacls+",
-     .doc = "Which protocols (or OTHER) a client may upgrade its connection to; without any line, each "
-            "where a CONNECT to the same host and port would be allowed.",
+     .doc =
+         "Which protocols (or OTHER) a client may upgrade its connection to; without any line, each "
+         "where a CONNECT to the same host and port would be allowed.",
      .set = upgrade_set,
      .phase = BT_AT_REQUEST},
 

@@ -20,7 +20,8 @@ struct core_conf {
     struct upgrade_rules *upgrades; /* http_upgrade_request_protocols */
     /* headers */
     bool via;
-    int64_t forwarded_for; /* enum forwarded_for of http/hop.h, in the order of its words in core.c */
+    int64_t
+        forwarded_for; /* enum forwarded_for of http/hop.h, in the order of its words in core.c */
     bt_size request_header_max, reply_header_max;
     /* names */
     struct bt_args nameservers;

@@ -117,8 +117,8 @@ enum go step_deliver(struct bt_txn *txn)
         timeout_clear(&txn->session->timeout);
         if (!fresh && txn->download.done)
             return deliver_drained(txn);
-        enum body_result result = input_slices(&txn->from_origin, &txn->download, slice,
-                                               SLICES_MAX, &n);
+        enum body_result result = input_slices(&txn->from_origin, &txn->download, slice, SLICES_MAX,
+                                               &n);
         for (int i = 0; i < n; i++)
             txn->bytes.body_in += (int64_t)slice[i].len;
         if (result == BODY_BAD)

@@ -108,8 +108,8 @@ enum bt_match bt_reverse(struct bt_txn *txn, bt_str *name)
     if (txn->reverse == NULL) {
         txn->reverse = bt_alloc(txn->arena, sizeof *txn->reverse);
         txn->reverse->owner = txn;
-        if (resolve_reverse_start(txn->reverse, &txn->url.addr.any, reverse_found)
-            == RESOLVE_WAIT) {
+        if (resolve_reverse_start(txn->reverse, &txn->url.addr.any, reverse_found) ==
+            RESOLVE_WAIT) {
             txn->reversing = true;
             session_watch(txn->session);
             return BT_WAIT;

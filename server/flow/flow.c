@@ -17,7 +17,7 @@ static struct port_listener {
     struct listener listener; /* first, so that it leads here */
     size_t port;
     struct port_listener *next;
-} *listeners;
+} * listeners;
 
 static void accepted(struct listener *l, int fd, const struct sockaddr *peer, socklen_t len)
 {

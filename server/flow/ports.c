@@ -35,7 +35,8 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
     UNBUILT("intercept", NULL, intercept, "Connections redirected to the proxy by the firewall."),
     UNBUILT("transparent", NULL, transparent, "Old spelling of intercept."),
     UNBUILT("tproxy", NULL, tproxy, "Interception that keeps the client's address."),
-    UNBUILT("accel", NULL, accel, "Requests as an origin gets them: the proxy stands before a site."),
+    UNBUILT("accel", NULL, accel,
+            "Requests as an origin gets them: the proxy stands before a site."),
     UNBUILT("ssl-bump", NULL, ssl_bump, "TLS inside CONNECT is looked into."),
     UNBUILT("require-proxy-header", NULL, proxy_header, "Clients speak the PROXY protocol first."),
     UNBUILT("defaultsite", "word", defaultsite, "Accelerator: the site for requests without Host."),
@@ -46,7 +47,8 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
     UNBUILT("ignore-cc", NULL, accel, "Accelerator: ignore Cache-Control of requests."),
     UNBUILT("allow-direct", NULL, accel, "Accelerator: go to the site itself without a peer."),
     UNBUILT("act-as-origin", NULL, accel, "Accelerator: Date and Expires as an origin's."),
-    UNBUILT("generate-host-certificates", "[on|off]", ssl_bump, "Make certificates for bumped hosts."),
+    UNBUILT("generate-host-certificates", "[on|off]", ssl_bump,
+            "Make certificates for bumped hosts."),
     UNBUILT("dynamic_cert_mem_cache_size", "word", protocol, "Memory for certificates made."),
     UNBUILT("tls-cert", "path", protocol, "Certificate for TLS."),
     UNBUILT("cert", "path", protocol, "Old spelling of tls-cert."),
@@ -126,9 +128,9 @@ static bool port_known(const struct core_conf *conf, const struct flow_port *por
 {
     for (size_t i = 0; i < conf->n_ports; i++) {
         const struct flow_port *other = &conf->ports[i];
-        if (addr_port((const struct sockaddr *)&port->addr) != 0
-            && addr_same((const struct sockaddr *)&port->addr,
-                         (const struct sockaddr *)&other->addr, true))
+        if (addr_port((const struct sockaddr *)&port->addr) != 0 &&
+            addr_same((const struct sockaddr *)&port->addr, (const struct sockaddr *)&other->addr,
+                      true))
             return bt_complain(err, port->at, "\"%.*s\" is given twice; the first time in line %u",
                                BT_STR_ARGS(port->at->text), (unsigned)other->at->line);
     }
@@ -142,8 +144,8 @@ bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
     const struct bt_word *word = &line->args.word[0];
     struct flow_port port = {.at = word, .name = options->name};
 
-    if (!port_address(&port, word, err) || !port_known(conf, &port, err)
-        || !port_keepalive(&port, options->tcpkeepalive, word, err))
+    if (!port_address(&port, word, err) || !port_known(conf, &port, err) ||
+        !port_keepalive(&port, options->tcpkeepalive, word, err))
         return false;
     if (port.name.len == 0)
         port.name = word->text;
@@ -164,8 +166,9 @@ bool ports_setup(struct core_conf *conf, struct bt_arena *arena, struct bt_error
     (void)arena;
     if (conf->n_ports > 0)
         return true;
-    return bt_complain(err, NULL, "no http_port line: there is nothing to listen on; \"http_port "
-                                  "3128\" is the usual one");
+    return bt_complain(err, NULL,
+                       "no http_port line: there is nothing to listen on; \"http_port "
+                       "3128\" is the usual one");
 }
 
 size_t flow_ports(const struct flow_port **ports)

@@ -26,8 +26,8 @@ static enum go receive_bad(struct bt_txn *txn, const char *page, const char *det
 /* A kept connection that its origin closed while the request was on its way is nobody's fault. */
 static enum go receive_nothing(struct bt_txn *txn, bool error)
 {
-    bool again = txn->reused && txn_retriable(txn) && input_len(&txn->from_origin) == 0
-                 && (int64_t)txn->tries < core->forward_max_tries;
+    bool again = txn->reused && txn_retriable(txn) && input_len(&txn->from_origin) == 0 &&
+                 (int64_t)txn->tries < core->forward_max_tries;
 
     txn->keep_origin = false;
     if (again) {

@@ -395,8 +395,8 @@ const struct sockaddr *session_local(struct session *s)
     struct sockaddr_storage addr = {0};
     socklen_t len = sizeof addr;
 
-    if (s->local.any.sa_family == AF_UNSPEC
-        && getsockname(s->stream.fd, (struct sockaddr *)&addr, &len) == 0) {
+    if (s->local.any.sa_family == AF_UNSPEC &&
+        getsockname(s->stream.fd, (struct sockaddr *)&addr, &len) == 0) {
         addr_unmap(&addr);
         memcpy(&s->local, &addr, sizeof s->local);
     }
@@ -468,7 +468,7 @@ static void nobody(void)
 void session_drain(void (*over)(void))
 {
     drained = over != NULL ? over : nobody;
-    LIST_EACH (&sessions, struct session, all, s)
+    LIST_EACH(&sessions, struct session, all, s)
         if (s->txn == NULL)
             session_close(s);
     if (n_sessions == 0)

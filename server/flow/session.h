@@ -21,20 +21,20 @@ union session_addr {
 
 struct session {
     struct stream stream;
-    struct list_link all;     /* in sessions, for draining */
-    struct timeout timeout;   /* of the client's side; one class at a time */
-    struct bt_txn *txn;       /* the exchange under way; NULL: none */
+    struct list_link all;   /* in sessions, for draining */
+    struct timeout timeout; /* of the client's side; one class at a time */
+    struct bt_txn *txn;     /* the exchange under way; NULL: none */
     struct input in;
-    struct bt_arena *arena;   /* memory of modules for the connection; NULL until one asks */
+    struct bt_arena *arena; /* memory of modules for the connection; NULL until one asks */
     struct slots slots;
-    int64_t first_us;         /* when the first byte of the head under way came; 0: not yet */
+    int64_t first_us;               /* when the first byte of the head under way came; 0: not yet */
     union session_addr peer, local; /* local: family 0 until somebody asks */
-    uint16_t port;            /* number in flow_ports() */
-    bool running, again;      /* its driver is on the stack; somebody wants another look */
-    bool dead;                /* closed; freed when its driver has left the stack */
-    bool skipped;             /* the CRLF before a head was looked for */
-    bool served;              /* at least one request was answered */
-    uint32_t scanned;         /* see head_end() */
+    uint16_t port;                  /* number in flow_ports() */
+    bool running, again;            /* its driver is on the stack; somebody wants another look */
+    bool dead;                      /* closed; freed when its driver has left the stack */
+    bool skipped;                   /* the CRLF before a head was looked for */
+    bool served;                    /* at least one request was answered */
+    uint32_t scanned;               /* see head_end() */
 };
 
 /* A connection was accepted for that port. Takes fd. */

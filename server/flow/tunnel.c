@@ -71,8 +71,8 @@ static bool tunnel_open(struct bt_txn *txn)
     txn->bytes.reply_head = (int64_t)answer.head.len;
     txn->bytes.request += (int64_t)early.head.len;
     txn->bytes.body_in += (int64_t)surplus.len;
-    whole = frame_write(&txn->session->stream, &answer, &txn->bytes.reply)
-            && frame_write(&txn->origin->stream, &early, &txn->bytes.upstream_out);
+    whole = frame_write(&txn->session->stream, &answer, &txn->bytes.reply) &&
+            frame_write(&txn->origin->stream, &early, &txn->bytes.upstream_out);
     up->at = up->end;
     down->at = down->end;
     return whole;

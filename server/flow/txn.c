@@ -15,8 +15,8 @@
 #include "stat/counts.h"
 
 enum {
-    TXN_CHUNK = 4096,              /* an ordinary exchange fits into one */
-    TXN_MEMORY = 4 * 1024 * 1024   /* and none may take more (limits.exchange_memory) */
+    TXN_CHUNK = 4096,            /* an ordinary exchange fits into one */
+    TXN_MEMORY = 4 * 1024 * 1024 /* and none may take more (limits.exchange_memory) */
 };
 
 struct step_row {
@@ -125,8 +125,8 @@ enum go txn_refuse(struct bt_txn *txn, int status, const char *page, const char 
 
 bool txn_retriable(const struct bt_txn *txn)
 {
-    return method_idempotent(txn->req.method_id) && txn->upload.kind == BODY_NONE
-           && txn->interim == 0 && !txn->head_sent;
+    return method_idempotent(txn->req.method_id) && txn->upload.kind == BODY_NONE &&
+           txn->interim == 0 && !txn->head_sent;
 }
 
 enum go txn_phase(struct bt_txn *txn, enum bt_phase phase, bool *done)

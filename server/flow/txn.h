@@ -76,9 +76,9 @@ struct txn_times {
 };
 
 struct txn_bytes {
-    int64_t request;      /* received from the client: head and body with its framing */
+    int64_t request; /* received from the client: head and body with its framing */
     int64_t request_head;
-    int64_t reply;        /* sent to the client: head and body with its framing */
+    int64_t reply; /* sent to the client: head and body with its framing */
     int64_t reply_head;
     int64_t upstream_in;  /* received from the origin, all of it */
     int64_t upstream_out; /* sent to the origin */
@@ -101,69 +101,69 @@ struct bt_txn {
     /* The request. `req` and `url` are empty until its head was read. */
     struct head req;
     struct url url;
-    struct body upload;        /* its body, from the client */
-    bool upload_over;          /* all of it was sent, or there is none */
-    bool upload_begun;         /* some of the body was taken from the client: no second try */
-    bool keep_client;          /* the connection may carry another request after this one */
-    bool chunked_out;          /* the answer's body goes out in chunks */
+    struct body upload; /* its body, from the client */
+    bool upload_over;   /* all of it was sent, or there is none */
+    bool upload_begun;  /* some of the body was taken from the client: no second try */
+    bool keep_client;   /* the connection may carry another request after this one */
+    bool chunked_out;   /* the answer's body goes out in chunks */
 
     /* Deciding. */
-    unsigned hook;             /* the next hook of the phase under way */
-    bool hooks_done;           /* of the step under way: do not ask them again */
-    bool settled;              /* phase REQUEST was decided by a hook: no http_access */
-    bool paused;               /* a hook or an ACL said that it will call bt_resume() */
-    struct acl_memo *acls;     /* what ACLs have answered so far; NULL: none was asked */
+    unsigned hook;              /* the next hook of the phase under way */
+    bool hooks_done;            /* of the step under way: do not ask them again */
+    bool settled;               /* phase REQUEST was decided by a hook: no http_access */
+    bool paused;                /* a hook or an ACL said that it will call bt_resume() */
+    struct acl_memo *acls;      /* what ACLs have answered so far; NULL: none was asked */
     const struct bt_line *rule; /* the line that decided about access; NULL: the default did */
-    struct slots slots;        /* memory of modules */
-    struct deferred resume;    /* bt_resume() was called */
-    struct upgrade *upgrade;   /* NULL: the client asks for no other protocol */
+    struct slots slots;         /* memory of modules */
+    struct deferred resume;     /* bt_resume() was called */
+    struct upgrade *upgrade;    /* NULL: the client asks for no other protocol */
 
     /* The way up. */
-    struct resolve *resolve;   /* NULL: the host is an address, or nobody asked yet */
-    struct resolve *reverse;   /* likewise, for bt_reverse() */
+    struct resolve *resolve; /* NULL: the host is an address, or nobody asked yet */
+    struct resolve *reverse; /* likewise, for bt_reverse() */
     bool resolving, reversing;
     const struct sockaddr *const *addrs; /* the addresses that may be dialled; nothing else is */
     size_t n_addrs;
     const struct sockaddr *lone_addr;
-    struct dial *dial;         /* NULL: nothing was dialled */
+    struct dial *dial; /* NULL: nothing was dialled */
     bool dialling;
-    struct origin *origin;     /* the connection under way; NULL: none */
+    struct origin *origin; /* the connection under way; NULL: none */
     struct txn_server {
         union {
             struct sockaddr any;
             struct sockaddr_in v4;
             struct sockaddr_in6 v6;
-        } addr, local;         /* of the last connection, for logs; family 0: there was none */
-    } server;                  /* `local` only where a log asks for it (fields.h) */
-    bool reused;               /* it came from the pool: it may have gone stale */
+        } addr, local; /* of the last connection, for logs; family 0: there was none */
+    } server;          /* `local` only where a log asks for it (fields.h) */
+    bool reused;       /* it came from the pool: it may have gone stale */
     unsigned tries;
     struct input from_origin;
-    struct timeout timeout;    /* of the origin's side */
-    struct timeout lifetime;   /* client_lifetime */
+    struct timeout timeout;  /* of the origin's side */
+    struct timeout lifetime; /* client_lifetime */
 
     /* The response. `rep` is the origin's head, or our own answer's. */
     struct head rep;
-    struct body download;      /* its body */
-    bool head_sent;            /* the client has (or is about to get) a final head */
-    uint32_t scanned;          /* of the origin's head, see head_end() */
-    unsigned interim;          /* 1xx heads passed on */
-    bool keep_origin;          /* the connection may go back to the pool */
-    struct relay *relay;       /* STEP_tunnel */
+    struct body download; /* its body */
+    bool head_sent;       /* the client has (or is about to get) a final head */
+    uint32_t scanned;     /* of the origin's head, see head_end() */
+    unsigned interim;     /* 1xx heads passed on */
+    bool keep_origin;     /* the connection may go back to the pool */
+    struct relay *relay;  /* STEP_tunnel */
 
     /* An answer of our own: what to say. */
     int deny_status;
-    const char *deny_page;     /* "ERR_ACCESS_DENIED"; also when nothing was sent, for logs */
-    const char *deny_detail;   /* a phrase for people: what was wrong */
+    const char *deny_page;   /* "ERR_ACCESS_DENIED"; also when nothing was sent, for logs */
+    const char *deny_detail; /* a phrase for people: what was wrong */
     bt_str answer_fields, answer_body;
 
     /* For logs and counters. */
-    uint64_t number;           /* of this worker; makes a log line findable */
+    uint64_t number; /* of this worker; makes a log line findable */
     struct txn_times time;
     struct txn_bytes bytes;
     enum txn_end ended;
-    const char *tag;           /* Squid's result: "TCP_MISS" */
-    const char *hierarchy;     /* Squid's way: "HIER_DIRECT" */
-    int dial_errno;            /* of the last connection that failed; 0: none */
+    const char *tag;       /* Squid's result: "TCP_MISS" */
+    const char *hierarchy; /* Squid's way: "HIER_DIRECT" */
+    int dial_errno;        /* of the last connection that failed; 0: none */
 };
 
 /* Let the exchange go on from where it is. Safe from anywhere, also from within a step. */

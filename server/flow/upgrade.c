@@ -82,8 +82,9 @@ static enum go decide_as_connect(struct bt_txn *txn)
         txn->req.method_id = METHOD_CONNECT;
         txn->url.scheme = txn->url.path = BT_STR("");
         txn->url.text = bt_str_printf(
-            txn->arena, txn->url.host_is_addr && str_find_char(txn->url.host, ':') >= 0 ? "[%.*s]:%u"
-                                                                                        : "%.*s:%u",
+            txn->arena,
+            txn->url.host_is_addr && str_find_char(txn->url.host, ':') >= 0 ? "[%.*s]:%u"
+                                                                            : "%.*s:%u",
             BT_STR_ARGS(txn->url.host), (unsigned)txn->url.port);
         acl_forget(txn);
     }
@@ -104,8 +105,7 @@ enum go upgrade_decide(struct bt_txn *txn)
     enum go go = GO_ON;
 
     /* With a body on its way the moment of the switch would be anybody's guess. */
-    if (!txn->req.upgrade || txn->req.method_id == METHOD_CONNECT
-        || txn->upload.kind != BODY_NONE)
+    if (!txn->req.upgrade || txn->req.method_id == METHOD_CONNECT || txn->upload.kind != BODY_NONE)
         return GO_ON;
     if (txn->upgrade == NULL)
         txn->upgrade = bt_alloc(txn->arena, sizeof *txn->upgrade);

@@ -11,9 +11,9 @@
 #include "flow/txn.h"
 
 struct upgrade {
-    bt_str offer;  /* what goes to the origin as Upgrade; NONE: nothing may */
+    bt_str offer; /* what goes to the origin as Upgrade; NONE: nothing may */
     bool decided;
-    bool asking;   /* http_access is being asked about the CONNECT that it amounts to */
+    bool asking;         /* http_access is being asked about the CONNECT that it amounts to */
     struct head was_req; /* the request as it is, while it is asked about as a CONNECT */
     struct url was_url;
 };

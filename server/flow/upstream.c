@@ -193,8 +193,8 @@ static void request_login(struct bt_txn *txn, struct writer *w)
         *at++ = low >= 0 ? (char)(high * 16 + low) : user.at[i];
     }
     bt_str code = base64_encode(txn->arena, str_span(plain, at));
-    writer_field(w, BT_STR("Authorization"), bt_str_printf(txn->arena, "Basic %.*s",
-                                                           BT_STR_ARGS(code)));
+    writer_field(w, BT_STR("Authorization"),
+                 bt_str_printf(txn->arena, "Basic %.*s", BT_STR_ARGS(code)));
 }
 
 static bt_str request_head(struct bt_txn *txn)
