@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/addr.h"
 #include "base/check.h"
@@ -19,10 +20,11 @@
 #include "plug/phase.h"
 #include "stat/counts.h"
 
-enum { FIELDS_MAX = 200, NOTICE_MS = 100, SPARE_MAX = 64 };
+enum { FIELDS_MAX = 200, NOTICE_MS = 100, LEAVE_MS = 1000, SPARE_MAX = 64 };
 
 struct timeout_class session_writing;
 static struct timeout_class session_starting, session_heading, session_idling, session_noticing;
+static struct timeout_class session_leaving; /* a worker that drains waits so for a first byte */
 
 static struct list sessions;
 static size_t n_sessions;
@@ -263,7 +265,7 @@ static void session_wait(struct session *s)
     struct timeout_class *cls = &session_heading;
 
     if (s->first_us == 0)
-        cls = s->served ? &session_idling : &session_starting;
+        cls = drained != NULL ? &session_leaving : s->served ? &session_idling : &session_starting;
     /* A head must be whole in its time, however many bytes trickle in. */
     if (!timeout_is_set(&s->timeout) || s->timeout.cls != cls)
         timeout_set(cls, &s->timeout);
@@ -416,6 +418,11 @@ static void idling_expired(struct timeout *timeout)
     session_close(session_of(timeout));
 }
 
+static void leaving_expired(struct timeout *timeout)
+{
+    session_close(session_of(timeout));
+}
+
 static void session_give_up(struct session *s)
 {
     if (s->txn != NULL)
@@ -451,6 +458,7 @@ void session_start(void)
     timeout_class_init(&session_heading, core->request_timeout, heading_expired);
     timeout_class_init(&session_idling, core->client_idle_timeout, idling_expired);
     timeout_class_init(&session_writing, core->write_timeout, writing_expired);
+    timeout_class_init(&session_leaving, (bt_duration){LEAVE_MS}, leaving_expired);
     timeout_class_init(&session_noticing, (bt_duration){NOTICE_MS}, noticing_expired);
 }
 
