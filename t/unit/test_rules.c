@@ -279,7 +279,7 @@ static void in_words(void **state)
 
 /* ---- against the plainest walk ---- */
 
-enum { ACLS = 12, LINES = 10, TERMS = 4, SETS = 400, ASKS = 40 };
+enum { ACLS = 12, LINES = 10, TERMS = 4, SETS = 400, ASKS = 250 };
 
 struct plain_line {
     int action, n;
