@@ -473,12 +473,27 @@ static void nobody(void)
 {
 }
 
+/* Has a request begun to arrive that nobody has looked at yet? */
+static bool session_has_news(const struct session *s)
+{
+    int waiting = 0;
+
+    return s->first_us != 0 || (ioctl(s->stream.fd, FIONREAD, &waiting) == 0 && waiting > 0);
+}
+
+/* One who was accepted a moment ago is about to ask, and would see a refusal in a close: it gets
+ * LEAVE_MS for it. Kept connections are closed at once; clients expect that of them. */
 void session_drain(void (*over)(void))
 {
     drained = over != NULL ? over : nobody;
-    LIST_EACH(&sessions, struct session, all, s)
-        if (s->txn == NULL)
+    LIST_EACH(&sessions, struct session, all, s) {
+        if (s->txn != NULL || session_has_news(s))
+            continue;
+        if (s->served)
             session_close(s);
+        else
+            timeout_set(&session_leaving, &s->timeout);
+    }
     if (n_sessions == 0)
         drained();
 }
