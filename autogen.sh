@@ -115,7 +115,7 @@ extra_rows() {
         ! -path '*/.libs/*' ! -path '*/.deps/*' ! -path 'modules/built/*' \
         ! -path 't/fuzz/corpus/*' 2>/dev/null | sort | while read -r file; do
         case $file in
-        t/unit/test_*.c | t/fuzz/fuzz_*.c) ;;
+        t/unit/test_*.[ch] | t/fuzz/fuzz_*.[ch]) ;;
         t/unit/test_* | t/fuzz/fuzz_*) continue ;;
         esac
         echo "EXTRA_DIST += $file"
