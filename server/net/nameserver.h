@@ -7,7 +7,7 @@
 #include "net/resolve.h"
 
 enum nameserver_kind { NAMESERVER_AAAA, NAMESERVER_A, NAMESERVER_PTR };
-enum { NAMESERVER_MOST = 64 }; /* addresses of one answer; what is more is left out */
+enum { NAMESERVER_MOST = 128 }; /* addresses of one answer; what is more is left out */
 
 struct nameserver_answer {
     enum nameserver_kind kind;
