@@ -91,6 +91,7 @@ my @bodies = (
     ['a size with an underscore', "1_0\r\nhello\r\n0\r\n\r\n"],
     ['a size beyond all numbers', "10000000000000005\r\nhello\r\n0\r\n\r\n"],
     ['a size that ends in LF', "5\nhello\r\n0\r\n\r\n"],
+    ['a size that ends in CR', "5\rxhello\r\n0\r\n\r\n"],
     ['a size and a blank', "5 \r\nhello\r\n0\r\n\r\n"],
     ['an extension that ends in LF', "5;x\nhello\r\n0\r\n\r\n"],
     ['an extension with a CR', "5;x\ry\r\nhello\r\n0\r\n\r\n"],
