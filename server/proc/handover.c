@@ -48,6 +48,8 @@ static bool write_text(FILE *out, const struct handover *h)
     fprintf(out, "generation %u\nstarted %lld\nshift %lld\nready %d\n", h->generation,
             (long long)h->started, (long long)h->shift_ms, h->ready);
     /* Paths last in their line, since they may hold blanks. */
+    if (h->log_path[0] != '\0')
+        fprintf(out, "log %s\n", h->log_path);
     if (h->control >= 0)
         fprintf(out, "control %d %s\n", h->control, h->control_path);
     if (h->pidfile >= 0)
@@ -148,6 +150,8 @@ static void read_line(struct handover *h, const char *line)
         read_crew(h, line);
     else if (strncmp(line, "worker ", 7) == 0)
         read_worker(h, line);
+    else if (strncmp(line, "log ", 4) == 0 && strlen(line + 4) < sizeof h->log_path)
+        strcpy(h->log_path, line + 4);
     else if (strncmp(line, "control ", 8) == 0)
         read_path(line, "control %d %n", &h->control, h->control_path);
     else if (strncmp(line, "pidfile ", 8) == 0)

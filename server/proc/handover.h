@@ -39,6 +39,7 @@ struct handover {
     int silent[HANDOVER_SILENT]; /* control connections that have said nothing yet */
     size_t n_silent;
     char control_path[HANDOVER_PATH], pidfile_path[HANDOVER_PATH];
+    char log_path[HANDOVER_PATH]; /* "": the log is standard error or the like */
     struct handover_socket *socket;
     size_t n_sockets;
     struct handover_crew *crew; /* newest first */

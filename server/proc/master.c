@@ -113,6 +113,8 @@ static void stop(int status)
     m.become_ms = INT64_MAX;
     m.deadline_ms = lifetime < 0 ? INT64_MAX : crew_now_ms() + lifetime + GRACE_MS;
     tell_all(WORKER_STOP, NULL);
+    sockets_close(&m.start.sockets);
+    sockets_close_left(&m.start.left);
 }
 
 static void cut(int status)
@@ -216,6 +218,8 @@ static struct handover handover_now(void)
     h.shift_ms = m.crew->segment.head->clock_shift_ms;
     h.ready = m.has_served;
     strcpy(h.pidfile_path, start->pidfile.path);
+    if (start->log_path != NULL && strlen(start->log_path) < sizeof h.log_path)
+        strcpy(h.log_path, start->log_path);
     if (start->admin.path[0] != '\0') {
         h.control = start->admin.listener.fd;
         strcpy(h.control_path, start->admin.path);
@@ -706,6 +710,9 @@ int master_run(const struct options *options)
     case HANDOVER_FOUND:
         m.start.resumed = true;
         m.has_served = m.start.left.ready;
+        /* Until the new configuration names its own: what is wrong with it must be told, too. */
+        if (m.start.left.log_path[0] != '\0' && log_open(m.start.left.log_path))
+            m.start.log_path = m.start.left.log_path;
         break;
     case HANDOVER_NONE:
         break;

@@ -128,6 +128,14 @@ bool sockets_try(const struct handover *left, struct bt_arena *arena, struct bt_
     return good;
 }
 
+void sockets_close(struct sockets *sockets)
+{
+    for (size_t p = 0; p < sockets->n; p++)
+        for (size_t i = 0; i < sockets->port[p].n; i++)
+            close(sockets->port[p].fd[i]);
+    sockets->n = 0;
+}
+
 void sockets_close_left(struct handover *left)
 {
     for (size_t i = 0; i < left->n_sockets; i++) {

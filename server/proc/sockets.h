@@ -28,6 +28,8 @@ BT_MUST bool sockets_open(struct sockets *, struct handover *left, unsigned work
                           struct bt_arena *, struct bt_error *);
 /* Would sockets_open() have it all? Tries ports that are not ours yet, and lets go of them. */
 BT_MUST bool sockets_try(const struct handover *left, struct bt_arena *, struct bt_error *);
+/* The server stops: new connections are refused from now on, as soon as workers close theirs. */
+void sockets_close(struct sockets *);
 /* Close what was left and is not used any more. */
 void sockets_close_left(struct handover *left);
 

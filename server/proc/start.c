@@ -119,7 +119,10 @@ static bool open_log(struct start *start)
     const char *path = settings_cache_log(!start->options->alone && !start->options->foreground,
                                           &given);
 
+    if (path == NULL)
+        log_close(); /* an earlier image's */
     if (path == NULL || log_open(path)) {
+        start->log_path = path;
         if (settings->privs.drop && !log_chown(settings->privs.uid, settings->privs.gid))
             bt_log(NULL, BT_WARN, "cache_log %s cannot be given to user %s: %s", path,
                    settings->privs.user, strerror(errno));

@@ -31,6 +31,7 @@ struct start {
     struct segment segment;
     struct pidfile pidfile;
     struct admin admin;
+    const char *log_path; /* of the log that is open; NULL: standard error */
 };
 
 void start_init(struct start *, const struct options *);
