@@ -62,6 +62,8 @@ static void check_rows(const struct row *row, size_t n, bool response)
 
 /* ---- requests ---- */
 
+#define EIGHT(x) x "," x "," x "," x "," x "," x "," x "," x
+
 static void ordinary(void **state)
 {
     struct parsed p;
@@ -104,6 +106,11 @@ static void accepted(void **state)
         ROW(NONE, "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF !/~ HTTP/1.1\r\nHost: a\r\n\r\n"),
         ROW(NONE, "GET /\xc3\xa4 HTTP/1.1\r\nHost: a\r\nX: \xff\x80 \t.\r\n\r\n"),
         ROW(NONE, "GET / HTTP/1.1\r\nHost:\r\n\r\n"),
+        ROW(NONE, "GET / HTTP/1.1\r\nHost: a\r\nConnection: " EIGHT(EIGHT("x")) "\r\n\r\n"),
+        ROW(NONE,
+            "GET / HTTP/1.0\r\nConnection: " EIGHT(
+                "a,b,c,d,e,f,g") "\r\n"
+                                 "Connection: a,b,c,d,e,f,g\r\nConnection: keep-alive\r\n\r\n"),
         ROW(NONE, "GET / HTTP/1.1\r\nHost: a:80\r\n\r\n"),
         ROW(NONE, "GET / HTTP/1.1\r\nHost: a:\r\n\r\n"),
         ROW(NONE, "GET / HTTP/1.1\r\nHost: A_b.Example.\r\n\r\n"),
@@ -224,9 +231,9 @@ static const struct row bad_requests[] = {
     ROW(HOST_BAD, "GET / HTTP/1.1\r\nHost: :80\r\n\r\n"),
     ROW(HOST_BAD, "GET / HTTP/1.1\r\nHost: http://a\r\n\r\n"),
     /* Connection */
-    ROW(CONNECTION, GET "Connection: a,b,c,d,e,f,g,h,a,b,c,d,e,f,g,h,a,b,c,d,e,f,g,h,a,b,c,d,"
-                        "e,f,g,h,a,b,c,d,e,f,g,h,a,b,c,d,e,f,g,h,a,b,c,d,e,f,g,h,a,b,c,d,e,f,"
-                        "g,h\r\nConnection: keep-alive\r\n\r\n"),
+    ROW(CONNECTION, GET "Connection: " EIGHT(EIGHT("x")) ",y\r\n\r\n"),
+    ROW(CONNECTION, GET "Connection: " EIGHT(EIGHT("x")) "\r\nConnection: keep-alive\r\n\r\n"),
+    ROW(CONNECTION, GET "Connection: " EIGHT(EIGHT("x")) "\r\nProxy-Connection: y\r\n\r\n"),
 };
 
 static void refused(void **state)
@@ -284,6 +291,7 @@ static void framing_refused(void **state)
         ROW(CODING, POST(CODING("chunked") CODING("chunked"))),
         ROW(CODING, POST(CODING("chunked") CODING("identity"))),
         ROW(CODING_UNKNOWN, POST(CODING("gzip, chunked"))),
+        ROW(CODING_UNKNOWN, POST(CODING("compress, x-compress, chunked"))),
         ROW(CODING_UNKNOWN, POST(CODING("deflate,x-gzip , CHUNKED"))),
         ROW(CODING_OLD, "POST / HTTP/1.0\r\n" CODING("chunked") "\r\n"),
         ROW(CONNECT_BODY, "CONNECT a:1 HTTP/1.1\r\n" HOST LENGTH("5") "\r\n"),
@@ -456,6 +464,11 @@ static void response_ordinary(void **state)
     assert_str(p.head.reason, "");
     assert_int_equal(p.head.minor, 0);
     parsed_free(&p);
+    RESPONSE(&p, "HTTP/1.1 100 Continue\r\nExpect: 100-continue\r\n\r\n");
+    assert_int_equal(p.fault, FAULT_NONE);
+    assert_int_equal(p.head.status, 100);
+    assert_false(p.head.expect_continue);
+    parsed_free(&p);
     RESPONSE(&p, "HTTP/1.1 599\r\n\r\n");
     assert_int_equal(p.head.status, 599);
     assert_str(p.head.reason, "");
@@ -524,6 +537,7 @@ static void response_refused(void **state)
         ROW(LENGTH, "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"),
         ROW(LENGTHS, "HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n"),
         ROW(BOTH, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        ROW(BOTH, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n"),
         ROW(CODING, "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n"),
         ROW(CODING, "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\n"),
         ROW(CODING_UNKNOWN, "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),

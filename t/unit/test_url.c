@@ -192,6 +192,10 @@ static void slices(void **state)
     assert_ptr_equal(url.text.at, target.at);
     assert_ptr_equal(url.host.at, target.at + 7);
     assert_int_equal(arena->used, used);
+    assert_int_equal(url_parse(arena, METHOD_GET, BT_STR("http://[2001:db8::1]:1/"), &url),
+                     FAULT_NONE);
+    assert_int_equal(url_parse(arena, METHOD_CONNECT, BT_STR("[::1]:443"), &url), FAULT_NONE);
+    assert_int_equal(url_parse(arena, METHOD_GET, BT_STR("http://10.2.3.255/"), &url), FAULT_NONE);
     assert_ptr_equal(arena->next, next);
     /* Without an arena the fault is still told, and nothing points to a dead stack. */
     assert_int_equal(url_parse(NULL, METHOD_GET, BT_STR("http://A/"), &url), FAULT_NONE);
