@@ -18,6 +18,8 @@
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "http/status.h"
+#include "plug/generation.h"
+#include "plug/registry.h"
 
 bool fields_need_local;
 
@@ -644,6 +646,16 @@ static const struct bt_field rows[] = {
     ROW("txn.number", "sn master_xaction", ACCEPT, txn_number, "Number of the exchange, counted by its worker."),
 };
 /* clang-format on */
+
+bool bt_field_get(struct bt_txn *txn, bt_str name, bt_str arg, struct bt_value *out)
+{
+    struct registry *registry = generation_current->registry;
+    const struct bt_field *field = registry_field(registry, name, NULL);
+
+    if (field == NULL)
+        field = registry_code(registry, name, NULL);
+    return field != NULL && field->get(txn, arg, out);
+}
 
 static struct bt_self self;
 const struct bt_module fields_module = {

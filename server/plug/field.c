@@ -5,7 +5,6 @@
 
 #include "base/addr.h"
 #include "base/str.h"
-#include "plug/generation.h"
 #include "plug/registry.h"
 
 const struct bt_field *field_by_name(struct registry *registry, bt_str text, bt_str *arg)
@@ -59,14 +58,4 @@ bt_str field_text(const struct bt_value *value, char buf[FIELD_TEXT])
         return (bt_str){buf, addr_print_sockaddr(value->addr, buf)};
     }
     return BT_STR_NONE; /* a module's stray kind */
-}
-
-bool bt_field_get(struct bt_txn *txn, bt_str name, bt_str arg, struct bt_value *out)
-{
-    struct registry *registry = generation_current->registry;
-    const struct bt_field *field = registry_field(registry, name, NULL);
-
-    if (field == NULL)
-        field = registry_code(registry, name, NULL);
-    return field != NULL && field->get(txn, arg, out);
 }

@@ -1,7 +1,6 @@
 /* field.h - named values of an exchange: found by name or logformat code, and turned into text.
  *
- * One registry serves log formats, rules, header rewriting, pages and Lua. bt_field_get() of
- * bt_txn.h is here, too.
+ * One registry serves log formats, rules, header rewriting, pages and Lua.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef PLUG_FIELD_H

@@ -430,12 +430,31 @@ static char *put_changed(char *at, uint8_t c, enum encoding as)
     return put_percent(at, c, "0123456789abcdef");
 }
 
+/* Any byte below 32 in it? */
+static inline bool has_control(uint64_t word)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+
+    return ((word - 32 * ones) & ~word & 128 * ones) != 0;
+}
+
 /* As much of the text as fits. */
 static char *put_encoded(char *at, const char *end, bt_str text, enum encoding as)
 {
     unsigned bit = 1u << as;
     const char *from = text.at, *last = text.at + text.len;
 
+    /* Raw text is most of a line, and only control bytes matter in it. */
+    while ((as == AS_IS || as == AS_RAW) && last - from >= 8 && end - at >= 8) {
+        uint64_t word;
+
+        memcpy(&word, from, 8);
+        if (has_control(word))
+            break;
+        memcpy(at, &word, 8);
+        from += 8;
+        at += 8;
+    }
     while (from < last) {
         const char *plain = from;
 
