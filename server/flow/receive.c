@@ -23,11 +23,19 @@ static enum go receive_bad(struct bt_txn *txn, const char *page, const char *det
     return txn_refuse(txn, 502, page, detail);
 }
 
+/* May another try begin? */
+static bool receive_in_time(const struct bt_txn *txn)
+{
+    int64_t limit = core->forward_timeout.ms;
+
+    return limit < 0 || clock_us() - txn->time.head < limit * 1000;
+}
+
 /* A kept connection that its origin closed while the request was on its way is nobody's fault. */
 static enum go receive_nothing(struct bt_txn *txn, bool error)
 {
     bool again = txn->reused && txn_retriable(txn) && input_len(&txn->from_origin) == 0 &&
-                 (int64_t)txn->tries < core->forward_max_tries;
+                 (int64_t)txn->tries < core->forward_max_tries && receive_in_time(txn);
 
     txn->keep_origin = false;
     if (again) {
@@ -69,6 +77,10 @@ static enum go receive_interim(struct bt_txn *txn)
     if (txn->rep.status == 101) {
         txn->step = STEP_tunnel;
         return GO_ON;
+    }
+    if (arena_over(txn->arena)) {
+        count(exchange_memory);
+        return receive_bad(txn, "ERR_TOO_BIG", "its heads take more memory than one exchange may");
     }
     if (++txn->interim > INTERIM_MAX)
         return receive_bad(txn, "ERR_INVALID_RESP", "too many interim responses");

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/session.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -347,9 +348,24 @@ void session_run(struct session *s)
         timeout_set(&session_noticing, &s->timeout);
 }
 
+/* Word of a client whose exchange is under way and reads nothing of it: more requests, or its end?
+ * A half-close is no reason to stop: the answer can still be read. */
+static void session_look(struct session *s)
+{
+    char byte;
+
+    if (s->stream.readable && recv(s->stream.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+        errno != EAGAIN && errno != EINTR)
+        s->stream.failed = true;
+}
+
 static void session_ready(struct stream *stream)
 {
-    session_run(LIST_OF(stream, struct session, stream));
+    struct session *s = LIST_OF(stream, struct session, stream);
+
+    if (s->txn != NULL && s->txn->upload_over && s->stream.via == NULL)
+        session_look(s);
+    session_run(s);
 }
 
 void session_watch(struct session *s)

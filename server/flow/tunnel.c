@@ -15,10 +15,11 @@
 
 static struct timeout_class tunnel_silent;
 
-static void tunnel_over(struct relay *relay, enum relay_why why)
+void tunnel_stop(struct bt_txn *txn)
 {
-    struct bt_txn *txn = relay->owner;
+    struct relay *relay = txn->relay;
 
+    relay_stop(relay);
     txn->bytes.request += (int64_t)relay->bytes[0];
     txn->bytes.upstream_out += (int64_t)relay->bytes[0];
     txn->bytes.reply += (int64_t)relay->bytes[1];
@@ -26,6 +27,13 @@ static void tunnel_over(struct relay *relay, enum relay_why why)
     txn->bytes.body_in += (int64_t)relay->bytes[1];
     txn->relay = NULL;
     count_by(tunnels_open, -1);
+}
+
+static void tunnel_over(struct relay *relay, enum relay_why why)
+{
+    struct bt_txn *txn = relay->owner;
+
+    tunnel_stop(txn);
     if (why == RELAY_IDLE)
         txn->ended = END_TIMEOUT;
     txn->step = STEP_finish;

@@ -60,7 +60,7 @@ static void txn_release(struct bt_txn *txn)
     if (txn->dialling)
         dial_cancel(txn->dial);
     if (txn->relay != NULL)
-        relay_stop(txn->relay);
+        tunnel_stop(txn);
     if (txn->origin != NULL)
         origin_release(txn);
     input_free(&txn->from_origin);

@@ -216,6 +216,8 @@ void upstream_start(void);
 extern struct timeout_class origin_reading; /* read_timeout */
 extern struct timeout_class txn_living;     /* client_lifetime */
 void tunnel_start(void);
+/* Let go of both streams, with what went through them counted. */
+void tunnel_stop(struct bt_txn *);
 
 /* ---- input.c ---- */
 
