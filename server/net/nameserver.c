@@ -277,6 +277,12 @@ bool nameserver_init(const struct resolve_opts *opts)
     return false;
 }
 
+void nameserver_cancel(void)
+{
+    ares_cancel(channel);
+    timer_set();
+}
+
 void nameserver_fini(void)
 {
     if (!running)

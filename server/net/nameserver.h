@@ -26,4 +26,7 @@ void nameserver_fini(void);
 void nameserver_ask(const char *name, enum nameserver_kind,
                     void (*answered)(void *arg, const struct nameserver_answer *), void *arg);
 
+/* Give up all questions under way: each is answered with RESOLVE_BROKEN, before this returns. */
+void nameserver_cancel(void);
+
 #endif

@@ -60,7 +60,7 @@ static struct {
 } conf;
 static struct table names, reverses; /* key -> entry */
 static struct list age;
-static size_t n_entries;
+static size_t n_entries, n_pending;
 static struct timeout_class deadlines, graces;
 static struct addresses *localhost;
 
@@ -305,6 +305,7 @@ static void complete(struct resolve_entry *e)
     timeout_clear(&e->deadline);
     timeout_clear(&e->grace);
     e->pending = false;
+    n_pending--;
     settle(e);
     if (e->why != RESOLVE_FINE)
         count(dns_failed);
@@ -366,6 +367,8 @@ static void grace_expired(struct timeout *t)
 static void deadline_expired(struct timeout *t)
 {
     complete(LIST_OF(t, struct resolve_entry, deadline));
+    if (n_pending == 0)
+        nameserver_cancel(); /* nobody waits for what c-ares may still be trying */
 }
 
 /* ---- questions ---- */
@@ -373,6 +376,7 @@ static void deadline_expired(struct timeout *t)
 static void ask(struct resolve_entry *e, unsigned kinds)
 {
     e->pending = true;
+    n_pending++;
     e->began_us = clock_us();
     e->ttl_s = -1;
     got_forget(e, 7);
@@ -512,6 +516,7 @@ bool resolve_init(const struct resolve_opts *opts)
     table_init(&names, NULL, false);
     table_init(&reverses, NULL, false);
     list_init(&age);
+    n_entries = n_pending = 0;
     timeout_class_init(&deadlines, (bt_duration){us_or(opts->timeout, TIMEOUT_MS) / 1000},
                        deadline_expired);
     timeout_class_init(&graces, (bt_duration){A_GRACE_MS}, grace_expired);

@@ -476,7 +476,7 @@ static void silence_ends_by_time(void **state)
     assert_string_equal(answer_text(), "name servers do not answer");
     assert_int_equal(start("silent.example"), RESOLVE_FAILED);
     later(10 * 1000);
-    assert_int_equal(start("silent.example"), RESOLVE_WAIT); /* the old question still runs */
+    assert_int_equal(start("silent.example"), RESOLVE_WAIT);
     resolve_end(&r);
 }
 
