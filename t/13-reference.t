@@ -49,5 +49,7 @@ my ($hello) = grep { $_->{name} eq 'hello' } @$modules;
 my ($core) = grep { $_->{name} eq 'core' } @$modules;
 like $hello->{file} // '', qr{/hello\.so$}, '--modules --json: file';
 like $hello->{doc} // '', qr/^The sample/, 'sentence';
-is $core->{reason} // '', 'built in', 'and reason';
+is $hello->{reason} // '', 'loaded when something of it is used', 'and reason';
+ok !$hello->{loaded}, 'without a configuration nothing is loaded';
+is $core->{reason} // '', 'built in', 'but what is part of the server';
 done;

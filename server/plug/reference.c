@@ -413,7 +413,8 @@ bool reference_explain(const struct generation *gen, const char *name, FILE *out
 
 static const char *reason(const struct generation *gen, const struct generation_module *m)
 {
-    const char *text = "not needed";
+    /* Without a configuration there is nobody to need it. */
+    const char *text = gen->path != NULL ? "not needed" : "loaded when something of it is used";
 
     if (m->refused != NULL)
         return bt_str_printf(gen->arena, "cannot be loaded: %s", m->refused).at;
@@ -437,6 +438,12 @@ static const char *state_word(enum generation_state state)
                                                             : "auto";
 }
 
+/* For the manual all are opened, which is not what loaded means to its reader. */
+static bool is_loaded(const struct generation *gen, const struct generation_module *m)
+{
+    return m->state == MODULE_BUILT_IN || (m->table != NULL && gen->path != NULL);
+}
+
 void reference_modules(const struct generation *gen, const struct reference_form *form, FILE *out)
 {
     for (size_t i = 0; i < gen->n_found; i++) {
@@ -456,7 +463,7 @@ void reference_modules(const struct generation *gen, const struct reference_form
             json_member(out, ", ", "reason", reason(gen, &m));
             json_member(out, ", ", "file", m.path);
             json_member(out, ", ", "doc", table == NULL ? NULL : table->doc);
-            fprintf(out, ", \"loaded\": %s}", m.table != NULL ? "true" : "false");
+            fprintf(out, ", \"loaded\": %s}", is_loaded(gen, &m) ? "true" : "false");
         } else if (form->names) {
             fprintf(out, "%s\n", m.name);
         } else {
