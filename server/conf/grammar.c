@@ -136,9 +136,10 @@ struct grammar *grammar_compile(struct bt_arena *arena, const char *args, const 
 
 /* ---- a walk along words ---- */
 
-/* Words that grow on the heap, since there may be a million; copied to the arena in the end. */
+/* Words that are gathered. As long as they are the first of a row that was given, nothing is copied: a list may have a million. Others grow on the heap, and end in the arena. */
 struct words {
-    struct bt_word *word;
+    const struct bt_word *given;
+    struct bt_word *word; /* NULL: the first n of `given` */
     size_t n, room;
 };
 
@@ -162,13 +163,31 @@ struct walk {
 
 static void walk_list(struct walk *, const struct node *, bool more);
 
-static void words_add(struct words *words, const struct bt_word *word)
+static void words_room(struct words *words)
 {
-    if (words->n == words->room) {
-        words->room = words->room * 2 + 8;
-        words->word = reallocarray(words->word, words->room, sizeof *words->word);
-        CHECK(words->word != NULL);
+    if (words->n < words->room)
+        return;
+    const struct bt_word *given = words->word == NULL ? words->given : NULL;
+    words->room = words->n * 2 + 8;
+    words->word = reallocarray(words->word, words->room, sizeof *words->word);
+    CHECK(words->word != NULL);
+    if (given != NULL)
+        memcpy(words->word, given, words->n * sizeof *given);
+}
+
+/* `from`: the given word that it was made of, or NULL. */
+static void words_add(struct words *words, const struct bt_word *word, const struct bt_word *from)
+{
+    if (words->word == NULL && from != NULL && word->text.at == from->text.at &&
+        word->text.len == from->text.len) {
+        if (words->n == 0)
+            words->given = from;
+        if (words->given + words->n == from) {
+            words->n++;
+            return;
+        }
     }
+    words_room(words);
     words->word[words->n++] = *word;
 }
 
@@ -176,10 +195,10 @@ static struct bt_args words_keep(struct words *words, struct bt_arena *arena)
 {
     struct bt_word *word = NULL;
 
-    if (words->n > 0) {
-        word = bt_alloc_raw(arena, words->n * sizeof *word);
-        memcpy(word, words->word, words->n * sizeof *word);
-    }
+    if (words->word == NULL)
+        return (struct bt_args){words->n > 0 ? words->given : NULL, words->n};
+    word = bt_alloc_raw(arena, words->n * sizeof *word);
+    memcpy(word, words->word, words->n * sizeof *word);
     free(words->word);
     return (struct bt_args){word, words->n};
 }
@@ -441,13 +460,13 @@ static void take_rest(struct walk *walk, const struct node *node)
         walk->good &= value_check(&node->type, &of, &word, NULL, &used, walk->err);
         for (; walk->i < walk->n; walk->i++) {
             walk->good &= lexer_word_fine(&walk->word[walk->i], how_at(walk, walk->i), walk->err);
-            words_add(&walk->args, &walk->word[walk->i]);
+            words_add(&walk->args, &walk->word[walk->i], &walk->word[walk->i]);
         }
     } else {
         bool alone = walk->i + 1 == walk->n && how_at(walk, walk->i) == FILE_QUOTED;
         if (node->type.kind == VALUE_TEXT || !alone)
             word = rest_word(walk);
-        words_add(&walk->args, &word);
+        words_add(&walk->args, &word, NULL);
     }
     if (node->type.kind == VALUE_FORMAT && walk->of->format != NULL)
         walk->good &= walk->of->format(walk->of->ctx, &word, word.text, walk->err);
@@ -461,7 +480,8 @@ static bool take_list(struct walk *walk, const struct node *node)
     const struct bt_word *word = &walk->word[walk->i];
     bool strict = walk->line != NULL && walk->line->strict;
     enum file_how how = how_at(walk, walk->i);
-    struct bt_args list;
+    struct bt_word *list;
+    size_t n;
 
     if (how == FILE_PARAMETERS && !(walk->of->flags & BT_LISTFILE && node->many)) {
         walk->good = bt_complain(walk->err, word, "no list file can stand here");
@@ -472,17 +492,17 @@ static bool take_list(struct walk *walk, const struct node *node)
         (how != FILE_QUOTED || strict || !node->many || (walk->of->flags & BT_LISTFILE) == 0))
         return false;
     walk->i++;
-    if (!listfile_read(word, walk->of->arena, &list, walk->err)) {
+    if (!listfile_read(word, walk->of->arena, &list, &n, walk->err)) {
         walk->good = false;
         return true;
     }
-    for (size_t i = 0; i < list.n; i++) {
-        struct bt_word value = list.word[i];
+    for (size_t i = 0; i < n; i++) {
         struct value_of of = value_of(walk);
         bool used;
-        walk->good &= value_check(&node->type, &of, &value, NULL, &used, walk->err);
-        words_add(&walk->args, &value);
+        walk->good &= value_check(&node->type, &of, &list[i], NULL, &used, walk->err);
+        words_add(&walk->args, &list[i], NULL);
     }
+    free(list);
     return true;
 }
 
@@ -508,7 +528,7 @@ static bool take_flag(struct walk *walk, const struct bt_word *word)
     if (!walk->of->folds || how_at(walk, walk->i) != FILE_PLAIN || (!fold && !plain))
         return false;
     walk->nocase = fold;
-    words_add(&walk->args, word);
+    words_add(&walk->args, word, &walk->word[walk->i]);
     walk->i++;
     return true;
 }
@@ -539,7 +559,7 @@ static void take_value(struct walk *walk, const struct node *node, bool more)
         if (node->type.kind == VALUE_FORMAT && walk->of->format != NULL)
             walk->good &= walk->of->format(walk->of->ctx, &word, word.text, walk->err);
     }
-    words_add(&walk->args, &word);
+    words_add(&walk->args, &word, &walk->word[walk->i]);
     walk->i += used ? 2 : 1;
 }
 
@@ -569,7 +589,7 @@ static void walk_acls(struct walk *walk, const struct node *node)
     while (walk_on(walk, node)) {
         const struct bt_word *word = &walk->word[walk->i];
         if (lexer_word_fine(word, how_at(walk, walk->i), walk->err))
-            words_add(&walk->acls, word);
+            words_add(&walk->acls, word, word);
         else
             walk->good = false;
         walk->i++;
@@ -591,7 +611,7 @@ static void walk_group(struct walk *walk, const struct node *node, bool more)
 static void walk_any(struct walk *walk)
 {
     for (; walk->i < walk->n; walk->i++)
-        words_add(&walk->args, &walk->word[walk->i]);
+        words_add(&walk->args, &walk->word[walk->i], &walk->word[walk->i]);
     walk->stopped = true;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/str.h"
 #include "conf/complain.h"
 #include "conf/file.h"
@@ -60,14 +61,13 @@ static size_t cut(char *text, size_t len, const char *file, struct bt_word *word
     return n;
 }
 
-bool listfile_read(const struct bt_word *at, struct bt_arena *arena, struct bt_args *out,
-                   struct bt_error *err)
+bool listfile_read(const struct bt_word *at, struct bt_arena *arena, struct bt_word **words,
+                   size_t *n, struct bt_error *err)
 {
     struct stat about;
     size_t len = 0;
     const char *path = file_near(arena, at->file, at->text);
 
-    *out = (struct bt_args){NULL, 0};
     if (access(path, F_OK) != 0 && access(at->text.at, F_OK) == 0)
         path = at->text.at;
     char *read = file_slurp(path, &len, &about);
@@ -87,8 +87,9 @@ bool listfile_read(const struct bt_word *at, struct bt_arena *arena, struct bt_a
     memcpy(text, read + mark, len - mark);
     free(read);
     text[len - mark] = '\0';
-    size_t n = cut(text, len - mark, path, NULL);
-    struct bt_word *word = bt_alloc_raw(arena, (n + 1) * sizeof *word);
-    *out = (struct bt_args){word, cut(text, len - mark, path, word)};
+    *n = cut(text, len - mark, path, NULL);
+    *words = reallocarray(NULL, *n + 1, sizeof **words);
+    CHECK(*words != NULL);
+    (void)cut(text, len - mark, path, *words);
     return true;
 }

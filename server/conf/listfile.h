@@ -9,9 +9,10 @@
 
 #include "bt_module.h"
 
-/* The values of the file that a word names, as words with their own places. A relative name is
- * looked for as those of include lines are (file.h). false: a complaint was made. */
-BT_MUST bool listfile_read(const struct bt_word *at, struct bt_arena *, struct bt_args *out,
-                           struct bt_error *);
+/* The values of the file that a word names, as words with their own places: *words is on the heap,
+ * to be freed, their text in the arena. A relative name is looked for as those of include lines are
+ * (file.h). false: a complaint was made. */
+BT_MUST bool listfile_read(const struct bt_word *at, struct bt_arena *, struct bt_word **words,
+                           size_t *n, struct bt_error *);
 
 #endif

@@ -188,7 +188,12 @@ static bool expected(const struct value_type *type, const struct value_of *of,
 
 static void become(struct bt_word *word, const struct value_of *of, int64_t number)
 {
-    word->text = bt_str_printf(of->arena, "%lld", (long long)number);
+    char digits[24];
+    bt_str text = {digits, (size_t)(str_put_int(digits, number) - digits)};
+
+    /* Most are canonical as written, and there may be many of them. */
+    if (!bt_str_eq(word->text, text))
+        word->text = bt_str_copy(of->arena, text);
 }
 
 static bool among(bt_str text, const char *const *words)
