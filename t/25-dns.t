@@ -23,6 +23,7 @@ is get($proxy, "http://ONE.Test.:$port/b", on => $conn)->body, 'two', 'in whatev
 is $dns->queries('one.test', 'A'), 1, 'it was asked for once';
 is $dns->queries('one.test', 'AAAA'), 1, 'for both families';
 counters($proxy, 'dns.queries' => 1, 'dns.cached' => 1, 'dns.failed' => 0, 'origin.dials' => 1);
+like ctl($proxy, 'stats', 'dns.time')->{output}, qr/ 1 times/, 'dns.time: of one question';
 later($proxy, 99);
 get($proxy, "http://one.test:$port/a");
 is $dns->queries('one.test', 'A'), 1, 'it is remembered while it lives';

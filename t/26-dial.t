@@ -34,9 +34,12 @@ CONF
 
 is get($proxy, "http://second.test:$port/a")->body, 'one', 'the second address, when the first refuses';
 is get($proxy, "http://six.test:$port/a")->body, 'one', 'the other family likewise';
+mark($proxy);
 my $answer = get($proxy, "http://dead.test:$port/a");
 is $answer->status, 503, 'all refuse';
 is $answer->header('X-Squid-Error'), 'ERR_CONNECT_FAIL 111', 'which is said';
+counters($proxy, 'origin.dials' => 2, 'origin.dial_failed' => 2);
+like ctl($proxy, 'stats', 'origin.connect_time')->{output}, qr/ 2 times/, 'origin.connect_time: two stood';
 
 # dnsmasq may turn the list round, but of four names the silent address comes first for some.
 ctl($proxy, 'idle', 'close');
@@ -54,6 +57,17 @@ later($proxy, 6);
 $answer = $conn->response(to => 'GET');
 is $answer->status, 504, 'connect_timeout ends it';
 like $answer->header('X-Squid-Error'), qr/^ERR_CONNECT_FAIL/, 'with the page for it';
+$conn->close;
+
+# What passes through a tunnel is counted as it passes.
+mark($proxy);
+my $ask = "GET /a HTTP/1.0\r\n\r\n";
+$conn = tunnel($proxy, "six.test:$port");
+is $conn->response->status, 200, 'a tunnel';
+$conn->send($ask);
+my $said = $conn->rest;
+like $said, qr/one$/, 'and what comes out of it';
+counters($proxy, 'tunnel.bytes' => length($ask) + length $said);
 $conn->close;
 
 # Kept connections end with their time, and with their origin.

@@ -207,6 +207,7 @@ static void settle(struct dial *d)
     timeout_clear(&d->total);
     timeout_clear(&d->stagger);
     d->running = false;
+    clock_refresh(); /* it may have stood within this callback */
     d->took_us = clock_us() - d->began_us;
     if (d->fd >= 0) {
         d->why = DIAL_FINE;
