@@ -72,7 +72,7 @@ $proxy->wait_log(qr/worker 1 \($first[0]{pid}\) was ended by signal 9 .*; anothe
 pass 'the log says what happened';
 
 # A bug ends a worker, and is counted as one.
-kill SEGV => $first[1]{pid};
+kill ABRT => $first[1]{pid};
 ok wait_for(sub { my $two = (workers($proxy))[1]; $two->{pid} != $first[1]{pid} && $two->{state} eq 'accepting' }),
     'one that crashed is replaced, too';
 counters($proxy, 'proc.respawns' => 2, 'proc.panics' => 1);

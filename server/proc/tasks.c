@@ -17,12 +17,13 @@
 #include "proc/start.h"
 #include "proc/version.h"
 
+/* Of the one task that a process has. */
+static struct start start;
+
 /* ---- -k parse, and the child of a reload ---- */
 
 static int parse(const struct options *o)
 {
-    struct start start;
-
     start_init(&start, o);
     bool good = start_load(&start);
     complain_print(&start.err, stderr, true);
@@ -32,8 +33,6 @@ static int parse(const struct options *o)
 
 int tasks_check_start(const struct options *o)
 {
-    struct start start;
-
     start_init(&start, o);
     bool good = handover_read(&start.left, start.arena, true) != HANDOVER_BROKEN &&
                 start_try(&start);
@@ -46,12 +45,12 @@ int tasks_check_start(const struct options *o)
 
 /* pid_filename as the file says it. The file may be full of faults: a server that runs by what it
  * was must be stopped all the same. NULL: it says none. */
-static const char *pid_file_of(struct start *start)
+static const char *pid_file_of(void)
 {
     struct file file = {NULL, 0, 0};
     const char *path = LOCALSTATEDIR "/run/bobtail.pid";
 
-    (void)!file_read(&file, start->options->conf, NULL, start->arena, &start->err);
+    (void)!file_read(&file, start.options->conf, NULL, start.arena, &start.err);
     for (size_t i = 0; i < file.n; i++)
         if (str_eq_literal(file.line[i].name.text, "pid_filename") && file.line[i].n > 0)
             path = file.line[i].word[0].text.at;
@@ -68,11 +67,10 @@ static int no_server(const char *format, const char *path, const char *detail)
 
 static int send_signal(const struct options *o)
 {
-    struct start start;
     pid_t pid;
 
     start_init(&start, o);
-    const char *path = pid_file_of(&start);
+    const char *path = pid_file_of();
     if (complain_any(&start.err) && start.err.n > 0 && start.err.list[0].line == 0) {
         complain_print(&start.err, stderr, false); /* the file itself cannot be read */
         return EXIT_FAILURE;
@@ -106,7 +104,6 @@ static int send_signal(const struct options *o)
 
 static int manual(const struct options *o)
 {
-    struct start start;
     bool good = true;
 
     start_init(&start, o);
@@ -126,8 +123,6 @@ static int manual(const struct options *o)
 /* --modules tells of a configuration, when there is one: why each is loaded, or not. */
 static int modules(const struct options *o)
 {
-    struct start start;
-
     if (!o->conf_given)
         return manual(o);
     start_init(&start, o);
