@@ -58,7 +58,7 @@ struct access_log {
 
 struct named_format {
     bt_str name;
-    struct format *format;
+    struct format *format; /* NULL: it was refused */
 };
 
 struct logs_conf {
@@ -87,11 +87,11 @@ static struct timeout delay;
 
 /* ---- formats by name ---- */
 
-static struct format *format_named(struct logs_conf *c, bt_str name)
+static const struct named_format *format_named(struct logs_conf *c, bt_str name)
 {
     for (size_t i = 0; i < c->n_formats; i++)
         if (bt_str_eq(c->format[i].name, name))
-            return c->format[i].format;
+            return &c->format[i];
     return NULL;
 }
 
@@ -123,12 +123,10 @@ static bool set_logformat(void *c_, const struct bt_line *line, struct bt_error 
         bt_caution(err, name, "format '%.*s' is defined above, and that one stands",
                    BT_STR_ARGS(name->text));
     format = format_compile(generation_current->registry, text, text->text, line->arena, err);
-    if (format == NULL)
-        return false;
     c->format = array_grow(line->arena, c->format, c->n_formats, &c->formats_room,
                            sizeof *c->format);
     c->format[c->n_formats++] = (struct named_format){name->text, format};
-    return true;
+    return format != NULL;
 }
 
 /* ---- access_log ---- */
@@ -164,6 +162,10 @@ static struct place *place_get(struct logs_conf *c, const struct bt_word *word,
         registry_unknown(generation_current->registry, ROW_LOG_WRITER, module, word, err);
         return NULL;
     }
+    if (at.text.len == 0) {
+        bt_complain(err, word, "a place should follow the colon, as in stdio:/var/log/access.log");
+        return NULL;
+    }
     for (link = &c->places; *link != NULL; link = &(*link)->next)
         if ((*link)->writer == writer && bt_str_eq((*link)->at.text, at.text))
             return *link;
@@ -172,9 +174,7 @@ static struct place *place_get(struct logs_conf *c, const struct bt_word *word,
     (*link)->at = at;
     (*link)->options = (struct bt_log_options){.rotate = options->rotate,
                                                .buffer_size = options->buffer_size,
-                                               .die_on_error = options->on_error == 0,
-                                               .uid = owner_uid,
-                                               .gid = owner_gid};
+                                               .die_on_error = options->on_error == 0};
     return *link;
 }
 
@@ -239,8 +239,9 @@ static bool resolve_format(struct logs_conf *c, struct access_log *log, struct b
         log->format = format_compile(generation_current->registry, NULL, text, arena, err);
         return log->format != NULL;
     }
-    log->format = format_named(c, name);
-    if (log->format == NULL) {
+    const struct named_format *named = format_named(c, name);
+
+    if (named == NULL) {
         struct suggest near;
 
         suggest_init(&near, name);
@@ -250,7 +251,8 @@ static bool resolve_format(struct logs_conf *c, struct access_log *log, struct b
                            BT_STR_ARGS(name), near.best != NULL ? "; did you mean '" : "",
                            near.best != NULL ? near.best : "", near.best != NULL ? "'?" : "");
     }
-    return true;
+    log->format = named->format;
+    return log->format != NULL; /* a bad one was complained of where it stands */
 }
 
 static bool setup(void *c_, struct bt_arena *arena, struct bt_error *err)
@@ -271,6 +273,8 @@ static bool setup(void *c_, struct bt_arena *arena, struct bt_error *err)
     }
     /* A start that is refused leaves no files behind. */
     for (struct place *p = c->places; p != NULL && !complain_any(err); p = p->next) {
+        p->options.uid = owner_uid; /* proc's setup came before ours */
+        p->options.gid = owner_gid;
         p->log = p->writer->open(&p->at, &p->options, arena, err);
         fine &= p->log != NULL;
     }
