@@ -94,6 +94,26 @@ ssize_t stream_read(struct stream *s, void *buf, size_t cap)
     return BT_IO_ERROR;
 }
 
+bool stream_gone(struct stream *s)
+{
+    char byte;
+    ssize_t n;
+
+    if (s->eof || s->failed || s->fin || s->cut)
+        return true;
+    if (!s->readable || s->via != NULL)
+        return false;
+    n = recv(s->fd, &byte, 1, MSG_PEEK);
+    if (n > 0)
+        return false;
+    s->readable = s->unsure = false;
+    if (n == 0)
+        s->eof = true;
+    else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+        stream_fail(s, errno);
+    return s->eof || s->failed;
+}
+
 /* ---- out ---- */
 
 static ssize_t write_once(struct stream *s, const struct iovec *iov, int n, int flags)

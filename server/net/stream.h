@@ -64,6 +64,9 @@ BT_MUST bool stream_write(struct stream *, const struct iovec *iov, int n);
 BT_MUST bool stream_write_more(struct stream *, const struct iovec *iov, int n);
 /* One piece. */
 BT_MUST bool stream_put(struct stream *, const void *bytes, size_t n);
+/* Whether the other side has ended or was reset, without taking what it said before; for who is
+ * called while he has nothing to read. At most one call (a peek), and only when `readable`. */
+bool stream_gone(struct stream *);
 /* Bytes accepted by stream_write() and not yet by the kernel. */
 size_t stream_pending(const struct stream *);
 

@@ -264,6 +264,41 @@ static void an_answer_makes_sure(void **state)
     close_pair();
 }
 
+static void note_gone(struct stream *from)
+{
+    ended = stream_gone(from);
+    saw = true;
+}
+
+static void who_left_is_noticed_without_reading(void **state)
+{
+    (void)state;
+    open_pair(note_gone);
+    assert_false(stream_gone(&s));
+    assert_false(s.readable); /* the guess was checked */
+    stream_watch(&s);
+    turn_for(1);
+    say(peer, "next request");
+    waits();
+    assert_false(ended);
+    assert_true(s.readable);
+    shutdown(peer, SHUT_WR);
+    waits();
+    assert_true(ended);
+    read_once(&s); /* it is still there */
+    assert_string_equal(seen, "next request");
+    close_pair();
+
+    open_pair(note_gone);
+    stream_watch(&s);
+    turn_for(1);
+    slam(peer);
+    peer = -1;
+    waits();
+    assert_true(ended && s.failed);
+    close_pair();
+}
+
 static void read_part(struct stream *from)
 {
     calls++;
@@ -703,6 +738,7 @@ int main(void)
         looped(a_reset_is_an_error),
         looped(bytes_and_reset_in_one_event_are_both_seen),
         looped(an_answer_makes_sure),
+        looped(who_left_is_noticed_without_reading),
         looped(again_calls_without_an_edge),
         looped(what_the_kernel_does_not_take_is_kept_and_sent),
         looped(writing_on_top_of_pending_keeps_the_order),
