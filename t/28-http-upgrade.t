@@ -52,6 +52,8 @@ is $origin->hits('/t'), 0, 'and goes no further';
 is request($open, OPTIONS => $origin->url('/o'), headers => { 'Max-Forwards' => 3 })->status, 200,
     'OPTIONS travels on';
 is $origin->seen_header('/o', 'Max-Forwards'), 2, 'with one less';
+is request($open, PURGE => $origin->url('/p'))->status, 403, 'PURGE is for this proxy alone';
+is $origin->hits('/p'), 0, 'and travels no further';
 my $options = request($open, OPTIONS => '*', host => 'x');
 is $options->status, 200, 'OPTIONS *';
 like $options->header('Allow'), qr/CONNECT/, 'is answered from here';

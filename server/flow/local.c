@@ -1,4 +1,4 @@
-/* local.c - requests whose way ends here: TRACE and OPTIONS with Max-Forwards, OPTIONS *.
+/* local.c - requests whose way ends here: PURGE, OPTIONS *, TRACE and OPTIONS with Max-Forwards.
  *
  * RFC 9110 7.6.2: at 0 we are the final recipient, else the number goes down by one.
  *
@@ -55,6 +55,11 @@ enum go local_look(struct bt_txn *txn)
     bt_str text = head_get(&txn->req, HEADER_MAX_FORWARDS);
     uint64_t left;
 
+    if (txn->req.method_id == METHOD_PURGE) {
+        /* It is meant for the cache of this proxy, and must not empty somebody else's. */
+        txn->tag = "TCP_DENIED";
+        return txn_refuse(txn, 403, "ERR_ACCESS_DENIED", "nothing is cached here to be purged");
+    }
     if (!trace && txn->req.method_id != METHOD_OPTIONS)
         return GO_ON;
     if (trace && txn->upload.kind != BODY_NONE)
