@@ -92,12 +92,17 @@ static void attempt_free(struct attempt *a, bool close_it)
     free(a);
 }
 
+/* The last failure is told; but that a family does not exist here says less than that a host refused. */
 static void failed(struct dial *d, int error, const struct sockaddr *addr)
 {
-    d->error = error;
-    d->why = why_of(error);
-    d->addr = addr;
+    enum dial_why why = why_of(error);
+
     count(origin_dial_failed);
+    if (why == DIAL_UNREACHABLE && (d->why == DIAL_REFUSED || d->why == DIAL_TIMEOUT))
+        return;
+    d->error = error;
+    d->why = why;
+    d->addr = addr;
 }
 
 /* 0: it stands; EINPROGRESS; or what is wrong. */

@@ -31,7 +31,7 @@ struct dial {
     const struct sockaddr
         *addr;         /* which it was; with a failure: the last that was tried, or NULL */
     int64_t took_us;   /* from the start to the result */
-    enum dial_why why; /* of the last attempt that failed; TIMEOUT over all */
+    enum dial_why why; /* of the last attempt that failed, or the one that says more */
     int error;         /* its errno, for logs */
 
     /* Set before dial_start(); NULL: the kernel chooses. An address of that family, its port 0. */

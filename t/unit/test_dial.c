@@ -174,6 +174,27 @@ static void after_a_failure_the_next_is_tried_at_once(void **state)
     close(lfd);
 }
 
+static void a_refusal_says_more_than_a_missing_route(void **state)
+{
+    unsigned port;
+    int fd = closed_port(&port);
+    struct sockaddr_in6 nowhere = {.sin6_family = AF_INET6, .sin6_port = htons(80)};
+
+    (void)state;
+    put(0, port, false);
+    nowhere.sin6_addr.s6_addr[0] =
+        0x01; /* 100::/64 is for throwing away; mostly there is no route */
+    memcpy(&store[1], &nowhere, sizeof nowhere);
+    list[1] = (struct sockaddr *)&store[1];
+    if (start(2, 60000) == DIAL_WAIT) {
+        turn_for(20);
+        later(61000);
+        wait_for(over);
+    }
+    assert_true(d.why == DIAL_REFUSED || d.why == DIAL_TIMEOUT);
+    close(fd);
+}
+
 static void a_silent_address_is_overtaken_after_the_gap(void **state)
 {
     struct hole hole;
@@ -329,6 +350,7 @@ int main(void)
         dialled(on_this_machine_it_stands_at_once),
         dialled(refused_is_told),
         dialled(after_a_failure_the_next_is_tried_at_once),
+        dialled(a_refusal_says_more_than_a_missing_route),
         dialled(a_silent_address_is_overtaken_after_the_gap),
         dialled(families_alternate),
         dialled(a_cancelled_dial_says_nothing),
