@@ -149,7 +149,8 @@ is readlink("/proc/$pid/fd/$_"), '/dev/null', "descriptor $_ is let go of" for 0
 my ($port) = slurp("$here/cache.log") =~ /accepting on 127\.0\.0\.1:(\d+) \(main\)/;
 is get("127.0.0.1:$port", $origin->url('/a'))->status, 200, 'it serves';
 is bobtail('-f', $conf)->{status}, 1, 'a second one is refused';
-is bobtail('-k', 'shutdown', '-f', $conf)->{status}, 0, '-k shutdown';
+$said = bobtail('-k', 'shutdown', '-f', $conf);
+is $said->{status}, 0, '-k shutdown' or diag $said->{output}, slurp("$here/cache.log");
 ok wait_for(sub { !kill 0 => $pid }), 'ends it';
 ok !-e "$here/pid" && !-e "$here/control", 'and nothing is left';
 
