@@ -437,10 +437,16 @@ static bool from_origin(const struct bt_txn *txn)
     return txn->time.reply != 0 && txn->deny_status == 0 && txn->req.method_id != METHOD_CONNECT;
 }
 
+/* A head that was made, but whose client was gone before a byte of it left, was not sent. */
+static bool head_left(const struct bt_txn *txn)
+{
+    return txn->head_sent && !(txn->ended == END_CLIENT_GONE && txn->bytes.reply == 0);
+}
+
 FIELD(rep_status)
 {
     (void)arg;
-    return number(out, txn->head_sent ? txn->rep.status : 0);
+    return number(out, head_left(txn) ? txn->rep.status : 0);
 }
 
 FIELD(origin_status)
@@ -465,7 +471,7 @@ FIELD(rep_mime)
     bt_str type, rest;
 
     (void)arg;
-    if (!txn->head_sent || (txn->req.method_id == METHOD_CONNECT && txn->deny_status == 0))
+    if (!head_left(txn) || (txn->req.method_id == METHOD_CONNECT && txn->deny_status == 0))
         return false;
     type = rep_value(txn, BT_STR("Content-Type"));
     str_split(type, ';', &type, &rest);
