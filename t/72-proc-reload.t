@@ -44,6 +44,7 @@ get($proxy, $origin->url('/a')) for 1 .. 3;
 
 # --- under load, again and again --------------------------------------------------------------
 
+my %descriptors = %{ Bobtail::Proxy::settled($pid) };
 my $end = traffic($proxy);
 for my $n (2 .. 5) {
     is ctl($proxy, 'reload')->{status}, 0, "reload under load is done ($n)";
@@ -56,6 +57,7 @@ is $wrong, '', 'no connection was refused, no exchange cut';
 cmp_ok $good, '>', 10, "while $good requests were made";
 ok kill(0 => $pid), 'the master is the same process';
 ok wait_for(sub { my @now = $proxy->workers; @now == 2 }), 'with two workers: the old ones have left';
+is scalar(keys %{ Bobtail::Proxy::settled($pid) }), scalar(keys %descriptors), 'the master has no descriptor more than before';
 counters($proxy, 'client.requests' => 3 + $good, 'client.open' => 0, 'proc.respawns' => 0, 'proc.panics' => 0);
 
 # --- what is under way is finished by those who began it ---------------------------------------

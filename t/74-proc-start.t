@@ -180,6 +180,8 @@ my $free = IO::Socket::IP->new(LocalHost => '127.0.0.1', LocalPort => 0, Listen 
 my $added = proxy('', args => [ '-a', $free ]);
 is get("127.0.0.1:$free", $origin->url('/a'))->status, 200, '-a: one more port';
 is get($added, $origin->url('/a'))->status, 200, 'beside the configured one';
+my $named = proxy("visible_hostname \${service_name}.test\ncache_log \@DIR\@/\${service_name}.log\n", args => [ '-n', 'north' ]);
+like $named->text('north.log'), qr/accepting on/, '-n: ${service_name} in the configuration';
 my $limited = proxy("max_filedescriptors 300\ncoredump_dir \@DIR\@\numask 077\ndebug_options ALL,1 28,3 rotate=1\n");
 like slurp('/proc/' . $limited->pid . '/limits'), qr/^Max open files\s+300 /m, 'max_filedescriptors';
 is readlink('/proc/' . $limited->pid . '/cwd'), $limited->dir, 'coredump_dir';

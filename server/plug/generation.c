@@ -30,6 +30,7 @@
 #include "stat/counter.h"
 
 struct generation *generation_current;
+const char *generation_service = "bobtail";
 
 /* A module that was found, loaded or not. */
 struct candidate {
@@ -503,7 +504,8 @@ struct generation *generation_look(const char *path, const struct bt_module *con
     struct file file = {0};
 
     loading->gen->path = bt_str_copy(loading->arena, str_from(path)).at;
-    loading->good &= file_read(&file, loading->gen->path, NULL, loading->arena, err);
+    struct file_macros macros = {generation_service, "bobtail", 1};
+    loading->good &= file_read(&file, loading->gen->path, &macros, loading->arena, err);
     obey_module_lines(loading, &file);
     registry_supplier(loading->gen->registry, &loading->supplier);
     load_for_lines(loading, &file);

@@ -51,6 +51,9 @@ struct generation {
  * it; NULL after a load that failed. */
 extern struct generation *generation_current;
 
+/* ${service_name} in the file; set before loading. "bobtail" at first. */
+extern const char *generation_service;
+
 /* Read the file, load what it needs, fill every module's struct, compile ACLs and rules, run each
  * setup. All complaints are gathered in the error, nothing stops at the first; NULL when there was
  * a fault. `statics` are the server's own modules and live for ever.

@@ -42,6 +42,7 @@ void start_init(struct start *start, const struct options *options)
                             .segment = {.fd = -1},
                             .pidfile = {.fd = -1}};
     complain_init(&start->err, start->arena);
+    generation_service = options->service;
 }
 
 /* ---- the configuration ---- */

@@ -50,7 +50,9 @@ static const char *pid_file_of(void)
     struct file file = {NULL, 0, 0};
     const char *path = LOCALSTATEDIR "/run/bobtail.pid";
 
-    (void)!file_read(&file, start.options->conf, NULL, start.arena, &start.err);
+    struct file_macros macros = {start.options->service, "bobtail", 1};
+
+    (void)!file_read(&file, start.options->conf, &macros, start.arena, &start.err);
     for (size_t i = 0; i < file.n; i++)
         if (str_eq_literal(file.line[i].name.text, "pid_filename") && file.line[i].n > 0)
             path = file.line[i].word[0].text.at;

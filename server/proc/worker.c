@@ -5,15 +5,18 @@
 #include "proc/worker.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/addr.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "bt.h"
 #include "flow/flow.h"
+#include "flow/txn.h"
 #include "net/loop.h"
 #include "plug/generation.h"
 #include "proc/daemon.h"
@@ -31,6 +34,22 @@ static struct {
 
 /* How long connections may take to close once they are cut; then the process ends with them. */
 enum { CUT_MS = 1000 };
+
+/* What stands before a line of the diagnostics log: "w1 #12 192.0.2.1 ". */
+static size_t log_prefix(struct bt_txn *txn, char *buf, size_t cap)
+{
+    char addr[ADDR_TEXT];
+    int n;
+
+    if (txn == NULL) {
+        n = snprintf(buf, cap, "w%u ", self.birth->row);
+    } else {
+        addr_print_sockaddr(bt_client_addr(txn), addr);
+        n = snprintf(buf, cap, "w%u #%llu %s ", self.birth->row, (unsigned long long)txn->number,
+                     addr);
+    }
+    return n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1;
+}
 
 /* ---- ending ---- */
 
@@ -197,6 +216,7 @@ bool worker_open(const struct worker_birth *birth)
 {
     self.birth = birth;
     check_worker = birth->row;
+    log_prefix_fn = log_prefix;
     counter_use(birth->segment, birth->row);
     clock_follow();
     if (!loop_init() || !privs_drop(birth->privs))
