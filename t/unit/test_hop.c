@@ -40,6 +40,10 @@ static void hop_by_hop(void **state)
     (void)state;
     hop_mark(&head);
     assert_str(kept(&head), "Host: a\r\nAccept: */*\r\nX-Mine2: 3\r\n");
+    head = request(GET "TE: X-Kept\r\nProxy-Connection: X-Gone\r\nX-Kept: 1\r\nX-Gone: 2\r\n"
+                       "HTTP2-Settings: A\r\n\r\n");
+    hop_mark(&head);
+    assert_str(kept(&head), "Host: a\r\nX-Kept: 1\r\nHTTP2-Settings: A\r\n");
 }
 
 static void framing_is_written_anew(void **state)
@@ -119,6 +123,8 @@ static void loops(void **state)
     assert_false(hop_loops(&head, BT_STR("(z)")));
     assert_false(hop_loops(&head, BT_STR("")));
     assert_false(hop_loops(&none, BT_STR("last")));
+    head = request(GET "Via: us, 1.1 x\r\nX-Was: 1.1 us\r\n\r\n"); /* no protocol; no Via */
+    assert_false(hop_loops(&head, BT_STR("us")));
     /* A stray quotation mark does not hide that we were here. */
     head = request(GET "Via: 1.1 x (\"open, 1.1 us\r\n\r\n");
     assert_true(hop_loops(&head, BT_STR("us")));

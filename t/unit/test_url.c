@@ -88,6 +88,7 @@ static const struct row good_targets[] = {
     {"ftp://a/f", "ftp://a/f", "ftp", "a", "a", "/f", 21, NULL},
     {"coap+tcp://a/f", "coap+tcp://a/f", "coap+tcp", "a", "a", "/f", 0, NULL},
     {"http://u:p@a/", "http://a/", "http", "a", "a", "/", 80, NULL},
+    {"http://u%4F@a/!", "http://a/!", "http", "a", "a", "/!", 80, NULL},
     {"http://@a/", "http://a/", "http", "a", "a", "/", 80, NULL},
     {"http://u%40:p;x@a:81/y@z", "http://a:81/y@z", "http", "a", "a:81", "/y@z", 81, NULL},
     {"http://a_b.c-d.3com/", "http://a_b.c-d.3com/", "http", "a_b.c-d.3com", "a_b.c-d.3com", "/",
@@ -153,6 +154,7 @@ static void other_forms(void **state)
     assert_str(url.text, "/x?y");
     assert_str(url.host, "");
     assert_int_equal(url.port, 0);
+    assert_false(url.host_is_addr);
     assert_int_equal(parse(METHOD_GET, BT_STR("//a/x"), &url), FAULT_NONE);
     assert_int_equal(url.form, URL_ORIGIN); /* a path that looks like an authority */
     assert_int_equal(parse(METHOD_OPTIONS, BT_STR("*"), &url), FAULT_NONE);
@@ -274,6 +276,8 @@ static const struct {
     ROW(GET, TARGET_HOST, "http://u@v@a/"),
     ROW(GET, TARGET_USER, "http://u%4@a/"),
     ROW(GET, TARGET_USER, "http://u%zz@a/"),
+    ROW(GET, TARGET_USER, "http://u%z4@a/"),
+    ROW(GET, TARGET_USER, "http://u%4z@a/"),
     ROW(GET, TARGET_USER, "http://good.example\\@evil.example/"),
     ROW(GET, TARGET_USER, "http://u\0@a/"),
     ROW(GET, TARGET_USER, "http://u v@a/"),

@@ -108,11 +108,31 @@ static void every_room(void **state)
     }
 }
 
+/* One line alone: just enough room, and one byte less. */
+static void just_enough(void **state)
+{
+    (void)state;
+    for (size_t less = 0; less < 2; less++) {
+        struct writer w = writer_on(out, 8 - less);
+
+        writer_field(&w, BT_STR("Ab"), BT_STR("cd"));
+        assert_int_equal(w.over, less != 0);
+        assert_int_equal(w.at - out, less != 0 ? 0 : 8);
+        w = writer_on(out, 17 - less);
+        writer_request_line(&w, BT_STR("GET"), BT_STR("/a"));
+        assert_int_equal(w.over, less != 0);
+        w = writer_on(out, 2 - less);
+        writer_uint(&w, 12);
+        assert_int_equal(w.over, less != 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_request), cmocka_unit_test(status_lines), cmocka_unit_test(framings),
-        cmocka_unit_test(numbers),       cmocka_unit_test(every_room),
+        cmocka_unit_test(whole_request), cmocka_unit_test(status_lines),
+        cmocka_unit_test(framings),      cmocka_unit_test(numbers),
+        cmocka_unit_test(every_room),    cmocka_unit_test(just_enough),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
