@@ -4,8 +4,8 @@
  * lines of several workers never mix. A pipe keeps only PIPE_BUF bytes whole: there a batch goes in
  * pieces that end with a line. Nothing here waits: what a full pipe does not take is lost.
  *
- * Squid's daemon is a program of its own that takes lines over a pipe; here the worker writes itself,
- * and the name means the same as stdio.
+ * Squid's daemon is a program of its own that takes lines over a pipe; here the worker writes
+ * itself, and the name means the same as stdio.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* logs.c - access logs: directives, choice by ACLs, batches of lines.
  *
- * A place (module and what it opens) has one buffer, whatever number of access_log lines name it, so
- * that its lines keep their order and it is rotated once.
+ * A place (module and what it opens) has one buffer, whatever number of access_log lines name it,
+ * so that its lines keep their order and it is rotated once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #define BT_LOG_TAG "logs"
