@@ -19,10 +19,17 @@ sub traffic
     if (!$pid) {
         close $stopper;
         my ($good, $wrong) = (0, '');
+        my $kept;
         until (readable($stop, 0)) {
+            # In turn a connection of its own, and one that is kept for as long as it is let be.
             my $answer = eval { get($proxy, $origin->url('/a')) };
-            $answer && $answer->status == 200 && ++$good && next;
-            $wrong .= $answer ? 'status ' . $answer->status . "\n" : $@;
+            my $fault = !$answer ? $@ : $answer->status == 200 ? '' : 'own: status ' . $answer->status . "\n";
+            $kept //= client($proxy);
+            $answer = eval { request($proxy, GET => $origin->url('/a'), on => $kept) };
+            $fault .= !$answer ? $@ : $answer->status == 200 ? '' : 'kept: status ' . $answer->status . "\n";
+            undef $kept if !$answer || ($answer->header('Connection') // '') =~ /close/;
+            $wrong .= $fault;
+            $good += 2;
         }
         syswrite $reporter, "$good $wrong";
         POSIX::_exit(0);

@@ -66,12 +66,12 @@ void flow_listen(size_t port, int fd)
     listener_start(&l->listener, fd, accepted);
 }
 
-void flow_drain(void (*over)(void))
+void flow_drain(void (*over)(void), bool patient)
 {
     for (struct port_listener *l = listeners; l != NULL; l = l->next)
         listener_stop(&l->listener);
     idle_close_all();
-    session_drain(over);
+    session_drain(over, patient);
 }
 
 void flow_cut(void)

@@ -32,8 +32,9 @@ size_t flow_ports(const struct flow_port **ports);
 BT_MUST bool flow_start(void);
 /* Worker: begin to accept on fd for port number `port`; may be called for several of one port. */
 void flow_listen(size_t port, int fd);
-/* Worker: stop accepting, close what is idle, finish what is under way, then call over(). */
-void flow_drain(void (*over)(void));
+/* Worker: stop accepting, close what is idle, finish what is under way, then call over(). `patient`:
+ * idle clients get a moment to send one more request, so that none meets a closing connection. */
+void flow_drain(void (*over)(void), bool patient);
 /* Worker: cut what is still under way (shutdown_lifetime is over, or a second signal). */
 void flow_cut(void);
 /* Worker: write out what logs hold; with `reopen`, after the master has renamed the files. */

@@ -30,6 +30,7 @@ static struct timeout_class session_leaving; /* a worker that drains waits so fo
 static struct list sessions;
 static size_t n_sessions;
 static void (*drained)(void);
+static bool patient_drain;
 
 /* Closed sessions kept for the next accept: no malloc for each connection. */
 static struct session *spare[SPARE_MAX];
@@ -379,7 +380,7 @@ void session_next(struct session *s, enum session_fate fate)
     s->served = true;
     if (fate == SESSION_LINGER && !s->dead) {
         session_close_gently(s);
-    } else if (fate != SESSION_KEEP || s->dead || session_draining()) {
+    } else if (fate != SESSION_KEEP || s->dead || (session_draining() && !patient_drain)) {
         session_close(s);
     } else {
         s->first_us = input_len(&s->in) > 0 ? clock_us() : 0;
@@ -498,14 +499,16 @@ static bool session_has_news(const struct session *s)
 }
 
 /* One who was accepted a moment ago is about to ask, and would see a refusal in a close: it gets
- * LEAVE_MS for it. Kept connections are closed at once; clients expect that of them. */
-void session_drain(void (*over)(void))
+ * LEAVE_MS for it. So does a kept connection when nobody is in a hurry, since a busy client may send
+ * its next request just when it is closed; the answer then says that it is the last. */
+void session_drain(void (*over)(void), bool patient)
 {
     drained = over != NULL ? over : nobody;
+    patient_drain = patient;
     LIST_EACH(&sessions, struct session, all, s) {
         if (s->txn != NULL || session_has_news(s))
             continue;
-        if (s->served)
+        if (s->served && !patient)
             session_close(s);
         else
             timeout_set(&session_leaving, &s->timeout);

@@ -58,7 +58,7 @@ const struct sockaddr *session_local(struct session *);
 /* Classes of timeouts of the client's side; made by session_start(). */
 extern struct timeout_class session_writing; /* write_timeout */
 void session_start(void);
-void session_drain(void (*over)(void));
+void session_drain(void (*over)(void), bool patient);
 void session_cut(void);
 bool session_draining(void);
 

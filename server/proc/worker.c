@@ -80,17 +80,17 @@ static void last_expired(struct timeout *t)
     loop_break();
 }
 
-static void drain(void)
+static void drain(bool patient)
 {
     if (self.stage != CARRYING)
         return;
     self.stage = DRAINING;
-    flow_drain(over);
+    flow_drain(over, patient);
 }
 
 static void stop(void)
 {
-    drain();
+    drain(false);
     if (self.stage != DRAINING)
         return;
     self.stage = STOPPING;
@@ -137,13 +137,13 @@ void worker_obey(enum worker_what what, uint32_t stamp)
 {
     switch (what) {
     case WORKER_DRAIN:
-        drain();
+        drain(true);
         break;
     case WORKER_STOP:
         stop();
         break;
     case WORKER_CUT:
-        drain();
+        drain(false);
         cut();
         break;
     case WORKER_LOGS:
