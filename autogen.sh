@@ -124,6 +124,7 @@ extra_rows() {
         [ -d "$folder" ] && echo "EXTRA_DIST += ${folder%/}"
     done
     echo "POLICIES =$(files lua/*.lua)"
+    echo "ERROR_PAGES =$(files etc/error/BASE etc/error/ERR_* etc/error/*.css)"
     echo "EXAMPLE_POLICIES =$(files lua/policy/*.lua)"
     # A file that comes or goes changes its folder's time: make then lists the tree again.
     echo "FOLDERS = $(find server modules t/unit t/fuzz lua etc -type d ! -empty ! -name .libs \

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bt_log.h"
 #include "flow/core.h"
+#include "flow/deny.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "flow/upgrade.h"
@@ -19,7 +20,7 @@ static enum go admit_denied(struct bt_txn *txn, const struct bt_ruling *ruling)
     txn->tag = "TCP_DENIED";
     if (ruling->match == BT_BROKEN)
         bt_log_limited(txn, BT_WARN, 60, "http_access could not be evaluated, so it denies");
-    return txn_refuse(txn, 403, "ERR_ACCESS_DENIED", "the access rules of this proxy forbid it");
+    return deny_apply(txn, 403, "ERR_ACCESS_DENIED", "the access rules of this proxy forbid it");
 }
 
 /* What has been here before would come back for ever. */

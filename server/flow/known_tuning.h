@@ -75,11 +75,11 @@
 
 /* ---- pages and mails ---- */
 #define OWN_PAGES "error pages are made by this server"
-    KNOWN("error_directory", "path", OWN_PAGES), KNOWN("error_default_language", "word", OWN_PAGES),
-    KNOWN("error_log_languages", "on|off", OWN_PAGES),
-    KNOWN("err_page_stylesheet", "path", OWN_PAGES), KNOWN("err_html_text", "text", OWN_PAGES),
-    KNOWN("email_err_data", "on|off", OWN_PAGES), KNOWN("icon_directory", "path", OWN_PAGES),
-    KNOWN("mime_table", "path", OWN_PAGES), KNOWN("global_internal_static", "on|off", OWN_PAGES),
+    KNOWN("error_log_languages", "on|off", "pages are of one language"),
+    KNOWN_BUT("email_err_data", "on|off", "off",
+              "links for mail never hold the request, which may have passwords in it"),
+    KNOWN("icon_directory", "path", OWN_PAGES), KNOWN("mime_table", "path", OWN_PAGES),
+    KNOWN("global_internal_static", "on|off", OWN_PAGES),
     KNOWN("short_icon_urls", "on|off", OWN_PAGES), KNOWN("mail_from", "word", "no mail is sent"),
     KNOWN("mail_program", "text", "no mail is sent"),
     KNOWN("as_whois_server", "host", "no AS numbers are looked up"),

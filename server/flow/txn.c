@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "bt_log.h"
 #include "flow/core.h"
+#include "flow/pages.h"
 #include "flow/session.h"
 #include "net/relay.h"
 #include "plug/phase.h"
@@ -150,8 +151,11 @@ enum go txn_phase(struct bt_txn *txn, enum bt_phase phase, bool *done)
         *done = false;
         count(requests_denied);
         txn->tag = "TCP_DENIED";
-        return txn_refuse(txn, txn->deny_status != 0 ? txn->deny_status : 403,
-                          txn->deny_page != NULL ? txn->deny_page : "ERR_ACCESS_DENIED", NULL);
+        if (txn->deny_page == NULL)
+            txn->deny_page = "ERR_ACCESS_DENIED";
+        if (txn->deny_status == 0)
+            txn->deny_status = pages_status(pages_name(txn->deny_page));
+        return txn_refuse(txn, txn->deny_status, txn->deny_page, NULL);
     case BT_DROP:
         *done = false;
         count(requests_denied);

@@ -28,6 +28,11 @@
     X(responses_3xx, "response.3xx", BT_COUNT, "responses", "Answers to clients with a status of 300 to 399.") \
     X(responses_4xx, "response.4xx", BT_COUNT, "responses", "Answers to clients with a status of 400 to 499.") \
     X(responses_5xx, "response.5xx", BT_COUNT, "responses", "Answers to clients with a status of 500 to 599.") \
+    X(pages_html, "page.html", BT_COUNT, "pages", "Error pages sent as HTML.") \
+    X(pages_json, "page.json", BT_COUNT, "pages", "Errors sent as JSON, to clients that prefer it.") \
+    X(deny_pages, "deny.pages", BT_COUNT, "requests", "Refusals with a page of deny_info.") \
+    X(deny_redirects, "deny.redirects", BT_COUNT, "requests", "Refused clients sent elsewhere by deny_info.") \
+    X(deny_resets, "deny.resets", BT_COUNT, "connections", "Refused clients whose connection was reset by deny_info.") \
     X(tunnels, "tunnel.opened", BT_COUNT, "tunnels", "CONNECT requests that got their tunnel.") \
     X(tunnels_open, "tunnel.open", BT_GAUGE, "tunnels", "Tunnels that are open.") \
     X(tunnel_bytes, "tunnel.bytes", BT_COUNT, "bytes", "Bytes moved through tunnels, both directions.") \
