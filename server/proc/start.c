@@ -179,8 +179,9 @@ static bool try_files(struct start *start)
     const char *pid = settings_pid_file(&pid_given);
     const char *control = settings_control(&control_given);
 
-    return try_place(start, "pid_filename", pid, pid_given) &
-           try_place(start, "control_socket", control, control_given);
+    bool good = try_place(start, "pid_filename", pid, pid_given);
+
+    return try_place(start, "control_socket", control, control_given) && good;
 }
 
 bool start_try(struct start *start)

@@ -100,8 +100,9 @@ bool segment_make(struct segment *segment, const struct segment_table *tables, s
         return false;
     if (ftruncate(fd, (off_t)head.size) != 0)
         goto failed;
-    /* A reader that maps it need not fear that it shrinks under its feet. */
-    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+    /* A reader that maps it need not fear that it shrinks under its feet, and cannot write to it by
+     * mistake, also when it is of the same user. */
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0 || fchmod(fd, 0444) != 0)
         goto failed;
     void *at = mmap(NULL, head.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED)
