@@ -6,9 +6,8 @@ for my $kind (qw(directives counters fields acl_types phases log_writers)) {
     my $kept = slurp("$ENV{BT_SRCDIR}/etc/reference/$kind.txt");
 
     is $said->{status}, 0, "bobtail --reference $kind" or diag $said->{output};
-    isnt $kept, '', "etc/reference/$kind.txt is there";
-    next if ok $said->{output} eq $kept, "$kind.txt is what the rows say (make reference)";
+    next if ok $kept ne '' && $said->{output} eq $kept, "$kind.txt is what the rows say (make reference)";
     my %is_kept = map { $_ => 1 } split /\n/, $kept;
-    diag "not in the file: $_" for (grep { !$is_kept{$_} } split /\n/, $said->{output})[0 .. 9];
+    diag "not in the file: $_" for grep defined, (grep { !$is_kept{$_} } split /\n/, $said->{output})[0 .. 9];
 }
 done;
