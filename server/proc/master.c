@@ -261,13 +261,21 @@ static void reload(struct admin_call *call)
         reload_failed("no process could be started\n");
 }
 
+/* "FILE:1:2: warning: ..." or "warning: ..."; the words may stand in the text as well. */
+static bool is_warning(const char *line)
+{
+    const char *warning = strstr(line, "warning: "), *error = strstr(line, "error: ");
+
+    return warning != NULL && (error == NULL || warning < error);
+}
+
 static void log_lines(char *text)
 {
     char *rest = text;
 
     for (char *line; (line = strsep(&rest, "\n")) != NULL;)
         if (line[0] != '\0')
-            bt_log(NULL, strstr(line, "error:") != NULL ? BT_ERROR : BT_WARN, "reload: %s", line);
+            bt_log(NULL, is_warning(line) ? BT_WARN : BT_ERROR, "reload: %s", line);
 }
 
 static void take_over_sums(void)
