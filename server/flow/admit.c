@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bt_log.h"
 #include "flow/core.h"
+#include "flow/limits.h"
 #include "flow/deny.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -39,9 +40,12 @@ static bool admit_expects_too_much(const struct bt_txn *txn)
 enum go step_admit(struct bt_txn *txn)
 {
     bool done;
-    enum go go = txn_phase(txn, BT_AT_REQUEST, &done);
+    enum go go;
     struct bt_ruling ruling;
 
+    if (limits_request_too_big(txn))
+        return txn_refuse(txn, 413, "ERR_TOO_BIG", "the request's body is larger than it may be");
+    go = txn_phase(txn, BT_AT_REQUEST, &done);
     if (!done)
         return go;
     if (!txn->settled && (txn->upgrade == NULL || !txn->upgrade->asking)) {

@@ -42,7 +42,7 @@ static void h1_head(struct bt_txn *txn, int64_t length)
     writer_fields(&w, &txn->rep);
     writer_str(&w, txn->answer_fields);
     h1_framing(txn, &w, length);
-    if (!core->client_persistent || session_draining())
+    if (!core->client_persistent || session_draining() || session_aged(txn->session))
         txn->keep_client = false;
     if (!txn->keep_client)
         writer_field(&w, BT_STR("Connection"), BT_STR("close"));

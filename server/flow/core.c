@@ -11,6 +11,8 @@
 
 #include "base/addr.h"
 #include "bt.h"
+#include "flow/limits.h"
+#include "flow/outgoing.h"
 #include "flow/ports.h"
 #include "flow/upgrade.h"
 
@@ -91,6 +93,55 @@ static const struct bt_directive directives[] = {
     SIZE(reply_header_max, "reply_header_max_size", "KB", "64 KB",
          "Largest response head taken from an origin; a larger one is answered 502."),
 
+    {.name = "request_body_max_size",
+     .args = "size|none",
+     .unit = "bytes",
+     .preset = "0",
+     .doc = "Largest request body; a larger one is answered 413, before the access rules are asked "
+            "when its length is known, else when so much has come. 0 or none: no limit.",
+     .offset = offsetof(CONF, request_body_max)},
+    {.name = "reply_body_max_size",
+     .args = "size|none fastacls",
+     .unit = "bytes",
+     .doc = "Largest body of an answer, by the first line whose ACLs all hold: 403 with ERR_TOO_BIG "
+            "when its length is known to be larger, else it is cut there, so that the client sees "
+            "that it is not whole. 0 or none: no limit.",
+     .set = limits_reply_set,
+     .phase = BT_AT_RESPONSE},
+    BT_SET_AS(CONF, client_ip_max, "int(-1..)", "client_ip_max_connections", "-1",
+              "How many connections one client address may have at a time, in all workers of one "
+              "generation together (those of workers that drain after a reload do not count); more "
+              "are closed at once. -1: no limit."),
+    SIZE(read_ahead_gap, "read_ahead_gap", "KB", "64 KB",
+         "How much of an answer is read ahead of a client that takes it slowly: nothing more is held "
+         "in memory for it. At least 4 KB and at most 64 KB."),
+    BT_SET(CONF, half_closed, "half_closed_clients", "on",
+           "A client that closes its half of the connection while it waits still gets its answer; "
+           "off: it is taken to be gone, and the exchange ends. Tunnels keep a half-closed side in "
+           "any case."),
+    BT_SET_AS(CONF, relaxed, "on|off|warn", "relaxed_header_parser", "off",
+              "on (warn: and say so in the log): what has one meaning only is taken although it is "
+              "not written as it should be: several blanks or tabs between the parts of the request "
+              "line and behind it, and a request without a body all of whose lines end in a bare "
+              "LF, whose connection is not kept. All else is refused as with off."),
+    BT_SET_AS(CONF, uri_whitespace, "strip|deny|allow|encode|chop", "uri_whitespace", "deny",
+              "Blanks in the path of a URL, when the request line still has but one meaning: strip "
+              "takes them out, encode (and allow) makes them %20, chop ends the URL there, deny "
+              "refuses the request. Blanks in the host are refused in any case."),
+
+    {.name = "tcp_outgoing_address",
+     .args = "addr fastacls",
+     .doc = "The address that connections to origins come from: the first line of the origin's "
+            "family whose ACLs all hold; without one, the kernel chooses.",
+     .set = outgoing_set,
+     .phase = BT_AT_UPSTREAM},
+    BT_SET_AS(CONF, dial_gap, "int(1..)", "happy_eyeballs_connect_timeout", "250",
+              "Milliseconds after which the next address of an origin is tried beside one that does "
+              "not answer."),
+    {.name = "dns_v4_first",
+     .args = "on|off",
+     .doc = "Obsolete, and still done: on tries the IPv4 addresses of a name before the others.",
+     .set = outgoing_v4_first_set},
     {.name = "dns_nameservers",
      .args = "word...",
      .doc = "Name servers to ask instead of those in /etc/resolv.conf: IP, or IP:PORT.",
@@ -124,6 +175,9 @@ static const struct bt_directive directives[] = {
     DURATION(server_idle_timeout, "server_idle_pconn_timeout", "second", "1 minute",
              "How long an origin connection is kept without a request."),
     ALIAS("pconn_timeout", "server_idle_pconn_timeout"),
+    DURATION(pconn_lifetime, "pconn_lifetime", "second", "0",
+             "How old a connection, of a client or to an origin, may get and still be kept for "
+             "another request; 0: any age."),
     DURATION(client_lifetime, "client_lifetime", "second", "1 day",
              "How long one exchange or tunnel may last."),
     DURATION(forward_timeout, "forward_timeout", "second", "4 minutes",

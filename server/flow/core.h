@@ -18,11 +18,18 @@ struct core_conf {
     /* policy */
     struct bt_rules *http_access;
     struct upgrade_rules *upgrades; /* http_upgrade_request_protocols */
+    struct bt_rules *reply_body_max; /* first match; its line's word 0 is the size */
+    struct outgoing *outgoing;       /* tcp_outgoing_address; NULL: the kernel chooses */
+    int64_t client_ip_max;           /* -1: no limit */
     /* headers */
     bool via;
     int64_t
         forwarded_for; /* enum forwarded_for of http/hop.h, in the order of its words in core.c */
     bt_size request_header_max, reply_header_max;
+    bt_size request_body_max; /* <= 0: no limit */
+    bt_size read_ahead_gap;
+    int64_t uri_whitespace; /* enum mend_blanks of http/mend.h, in the order of its words */
+    int64_t relaxed;        /* enum relaxed */
     /* names */
     struct bt_args nameservers;
     bt_str hosts_file, append_domain;
@@ -31,13 +38,17 @@ struct core_conf {
     bt_duration connect_timeout, read_timeout, write_timeout;
     bt_duration request_timeout, request_start_timeout;
     bt_duration client_idle_timeout, server_idle_timeout, client_lifetime;
-    bt_duration forward_timeout;
+    bt_duration forward_timeout, pconn_lifetime;
+    int64_t dial_gap; /* happy_eyeballs_connect_timeout, ms */
     int64_t forward_max_tries;
-    bool client_persistent, server_persistent;
+    bool client_persistent, server_persistent, half_closed, v4_first;
     /* worked out by setup */
     bt_str via_text;    /* "host (bobtail/1.0)": what follows the version in Via */
     bt_str server_text; /* value of Server in our own answers */
 };
+
+/* relaxed_header_parser, in the order of its words. */
+enum relaxed { RELAXED_ON, RELAXED_OFF, RELAXED_WARN };
 
 /* The server's part of the configuration; stands from the loading of the file on. */
 #define core ((const struct core_conf *)flow_module.self->conf)

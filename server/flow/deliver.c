@@ -5,9 +5,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
 #include "flow/core.h"
+#include "flow/limits.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "stat/counts.h"
+
+enum { AHEAD_LEAST = 4096 }; /* of read_ahead_gap: less would only cost calls */
 
 static enum go deliver_over(struct bt_txn *txn)
 {
@@ -40,6 +43,18 @@ static enum go deliver_cut(struct bt_txn *txn)
     return GO_ON;
 }
 
+/* It is longer than it may be: what still may pass, and no proper end. */
+static enum go deliver_limit(struct bt_txn *txn, const bt_str *slice, int n)
+{
+    if (!txn->client->body(txn, slice, n, false))
+        return deliver_gone(txn);
+    txn->ended = END_ORIGIN_CUT;
+    txn->keep_origin = false;
+    txn->client->cut(txn);
+    txn->step = STEP_finish;
+    return GO_ON;
+}
+
 /* What the client is told about the length. */
 static int64_t deliver_length(const struct bt_txn *txn)
 {
@@ -63,10 +78,18 @@ static void deliver_begin(struct bt_txn *txn)
     txn->client->head(txn, deliver_length(txn));
 }
 
+/* How much is held for a client, at most: it is read when there is nothing left of the last read. */
+static size_t ahead(void)
+{
+    int64_t gap = core->read_ahead_gap.bytes;
+
+    return gap <= AHEAD_LEAST ? AHEAD_LEAST : gap < SHARED_BYTES ? (size_t)gap : SHARED_BYTES;
+}
+
 /* Read more of the body; GO_ON: there is more, or txn->step was changed. */
 static enum go deliver_read(struct bt_txn *txn)
 {
-    ssize_t n = input_read(&txn->from_origin, &txn->origin->stream, shared_origin, SHARED_BYTES);
+    ssize_t n = input_read(&txn->from_origin, &txn->origin->stream, shared_origin, ahead());
 
     if (n > 0) {
         txn->bytes.upstream_in += n;
@@ -102,6 +125,8 @@ enum go step_deliver(struct bt_txn *txn)
     enum go go;
 
     if (fresh) {
+        if (!limits_reply_fits(txn))
+            return GO_ON;
         go = txn_phase(txn, BT_AT_RESPONSE, &done);
         if (!done)
             return go;
@@ -123,6 +148,8 @@ enum go step_deliver(struct bt_txn *txn)
             txn->bytes.body_in += (int64_t)slice[i].len;
         if (result == BODY_BAD)
             return deliver_cut(txn);
+        if (limits_reply_cut(txn, slice, &n))
+            return deliver_limit(txn, slice, n);
         if (fresh || n > 0 || result == BODY_END) {
             if (!txn->client->body(txn, slice, n, result == BODY_END))
                 return deliver_gone(txn);

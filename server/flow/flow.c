@@ -5,9 +5,12 @@
 
 #include "base/check.h"
 #include "flow/core.h"
+#include "flow/limits.h"
 #include "flow/logs.h"
+#include "flow/pinned.h"
 #include "flow/session.h"
 #include "flow/txn.h"
+#include "net/dial.h"
 #include "net/idle.h"
 #include "net/listener.h"
 #include "net/resolve.h"
@@ -46,12 +49,21 @@ static bool flow_start_resolver(void)
     return started;
 }
 
+bool flow_share(unsigned workers)
+{
+    return limits_share(workers);
+}
+
 bool flow_start(void)
 {
     session_start();
     upstream_start();
     tunnel_start();
+    limits_start();
+    pinned_start();
     idle_init(core->server_idle_timeout, 0, 0);
+    idle_lifetime(core->pconn_lifetime);
+    dial_gap((bt_duration){core->dial_gap});
     return flow_start_resolver();
 }
 

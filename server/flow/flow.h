@@ -24,10 +24,13 @@ struct flow_port {
     bool dual;                                /* "http_port 3128": [::] that takes IPv4 too */
     bool keepalive;                           /* tcpkeepalive */
     int keep_idle, keep_interval, keep_count; /* seconds; 0: the kernel's */
+    bool no_connection_auth;                  /* connection-auth=off */
 };
 /* All ports, in order of the file; valid after setup. */
 size_t flow_ports(const struct flow_port **ports);
 
+/* Master, before the fork: memory that the workers share. false: there is none (errno). */
+BT_MUST bool flow_share(unsigned workers);
 /* Worker, after loop_init(): make lists, resolver, pools. false: logged why. */
 BT_MUST bool flow_start(void);
 /* Worker: begin to accept on fd for port number `port`; may be called for several of one port. */

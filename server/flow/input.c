@@ -40,7 +40,7 @@ static void input_own(struct input *in, size_t room)
 
 ssize_t input_read(struct input *in, struct stream *stream, char *shared, size_t limit)
 {
-    size_t len = input_len(in), room = SHARED_BYTES;
+    size_t len = input_len(in), room = limit < SHARED_BYTES ? limit : SHARED_BYTES;
     char *to = shared;
 
     if (len > 0) {

@@ -2,8 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
-OBSOLETE("dns_v4_first", "addresses of both families are tried side by side; remove it"),
-    OBSOLETE("dns_v4_fallback", "addresses of both families are tried side by side; remove it"),
+OBSOLETE("dns_v4_fallback", "addresses of both families are tried side by side; remove it"),
     OBSOLETE("dns_testnames", "no names are asked for at the start; remove it"),
     OBSOLETE("dns_children", "the resolver is a part of the server; remove it"),
     OBSOLETE("cache_dns_program", "the resolver is a part of the server; remove it"),

@@ -31,8 +31,6 @@
 #undef NO_PEERS
 
     /* ---- addresses and marks of connections ---- */
-    UNBUILT_RULES("tcp_outgoing_address", "addr fastacls", NULL, BT_AT_UPSTREAM,
-                  "origins would see another address"),
     UNBUILT_RULES("tcp_outgoing_tos", "word fastacls", NULL, BT_AT_UPSTREAM,
                   "the network may route or allow by the mark that is missing"),
     ALIAS("tcp_outgoing_ds", "tcp_outgoing_tos"), ALIAS("tcp_outgoing_dscp", "tcp_outgoing_tos"),

@@ -65,7 +65,12 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
     UNBUILT("dhparams", "path", protocol, "Old spelling of tls-dh."),
     UNBUILT("sslflags", "word", protocol, "How client certificates are checked."),
     UNBUILT("sslcontext", "word", protocol, "Name of the TLS session context."),
-    IGNORED("connection-auth", "on|off", ignored, "Connection-level authentication of origins."),
+    {.name = "connection-auth",
+     .args = "on|off",
+     .preset = "on",
+     .doc = "Logins that are bound to a connection (NTLM, Negotiate): the connection to the origin is "
+            "kept for that client alone; off: origins' offers of such logins are taken out.",
+     .offset = offsetof(struct ports_options, connection_auth)},
     IGNORED("disable-pmtu-discovery", "word", pmtu, "Path MTU discovery is left to the kernel."),
     IGNORED("worker-queues", NULL, ignored, "Each worker has a socket of its own in any case."),
 };
@@ -147,6 +152,7 @@ bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
     if (!port_address(&port, word, err) || !port_known(conf, &port, err) ||
         !port_keepalive(&port, options->tcpkeepalive, word, err))
         return false;
+    port.no_connection_auth = !options->connection_auth;
     if (port.name.len == 0)
         port.name = word->text;
     if (conf->n_ports == conf->cap_ports) {

@@ -9,7 +9,7 @@
 struct ports_options {
     bt_str name, tcpkeepalive, defaultsite, vport, protocol, pmtu;
     bool ssl_bump, intercept, transparent, tproxy, accel, proxy_header;
-    bool ignored;
+    bool ignored, connection_auth;
 };
 enum { PORTS_OPTIONS = 36 };
 extern const struct bt_option ports_options[PORTS_OPTIONS];

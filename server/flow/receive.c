@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "bt_log.h"
 #include "flow/core.h"
+#include "flow/pinned.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "flow/upgrade.h"
@@ -65,7 +66,8 @@ static enum head_fault receive_parse(struct bt_txn *txn, size_t len)
     fault = parse_response(&txn->rep, bytes, len, fields, FIELDS_MAX);
     if (fault == FAULT_NONE) {
         size_t size = txn->rep.n * sizeof *fields;
-        txn->rep.field = memcpy(bt_alloc_raw(txn->arena, size + sizeof *fields), fields, size);
+        size_t more = 2 * sizeof *fields; /* receive_date(), pinned_note_response() */
+        txn->rep.field = memcpy(bt_alloc_raw(txn->arena, size + more), fields, size);
     }
     return fault;
 }
@@ -94,7 +96,7 @@ static enum go receive_interim(struct bt_txn *txn)
     return GO_ON; /* the same step once more */
 }
 
-/* A recipient that has a clock says when (RFC 9110 6.6.1); there is room for one more field. */
+/* A recipient that has a clock says when (RFC 9110 6.6.1). */
 static void receive_date(struct bt_txn *txn)
 {
     char *date = bt_alloc_raw(txn->arena, DATE_LEN);
@@ -111,6 +113,7 @@ static enum go receive_final(struct bt_txn *txn)
     if (!head_has(&txn->rep, HEADER_DATE))
         receive_date(txn);
     txn->keep_origin = txn->rep.keep_alive;
+    pinned_note_response(txn);
     body_init_response(&txn->download, &txn->rep, txn->req.method_id);
     hop_mark(&txn->rep);
     txn->step = STEP_deliver;

@@ -17,12 +17,17 @@
 #include "base/clock.h"
 #include "bt_log.h"
 #include "flow/core.h"
+#include "flow/limits.h"
+#include "flow/pinned.h"
+#include "http/mend.h"
 #include "http/parse.h"
 #include "plug/phase.h"
 #include "stat/counts.h"
 
 enum { FIELDS_MAX = 200, NOTICE_MS = 100, LEAVE_MS = 1000, SPARE_MAX = 64 };
 
+static struct mend mend; /* relaxed_header_parser, uri_whitespace */
+static bool mends;
 struct timeout_class session_writing;
 static struct timeout_class session_starting, session_heading, session_idling, session_noticing;
 static struct timeout_class session_leaving; /* a worker that drains waits so for a first byte */
@@ -57,6 +62,8 @@ void session_close(struct session *s)
     if (s->dead)
         return;
     s->dead = true;
+    pinned_drop(s);
+    limits_leave(s);
     timeout_clear(&s->timeout);
     list_remove(&s->all);
     stream_close(&s->stream);
@@ -180,6 +187,24 @@ static void session_refuse(struct session *s, enum head_fault fault)
     (void)txn_refuse(txn, head_fault_status(fault), fault_page(fault), head_fault_text(fault));
 }
 
+/* A head that was refused: may it be taken all the same? Else the fault stands. */
+static enum head_fault session_mend(struct bt_txn *txn, const char *bytes, size_t len,
+                                    struct head_field *fields, enum head_fault fault)
+{
+    char *out = bt_alloc_raw(txn->arena, MEND_ROOM(len));
+    size_t got = mend_request(&mend, bytes, len, out, &txn->last_request);
+    struct head head;
+
+    if (got == 0 || parse_request(&head, out, got, fields, FIELDS_MAX) != FAULT_NONE)
+        return fault;
+    txn->req = head;
+    count(parse_mended);
+    if (core->relaxed == RELAXED_WARN)
+        bt_log_limited(txn, BT_WARN, 60, "a carelessly written request head was taken: %s",
+                       head_fault_text(fault));
+    return FAULT_NONE;
+}
+
 /* A whole head of `len` bytes is there: make the exchange, or its refusal. */
 static void session_begin(struct session *s, size_t len)
 {
@@ -199,6 +224,8 @@ static void session_begin(struct session *s, size_t len)
     timeout_clear(&s->timeout);
 
     fault = parse_request(&txn->req, bytes, len, fields, FIELDS_MAX);
+    if (fault != FAULT_NONE && mends)
+        fault = session_mend(txn, bytes, len, fields, fault);
     if (fault == FAULT_NONE) {
         size_t size = txn->req.n * sizeof *fields;
         txn->req.field = memcpy(bt_alloc_raw(txn->arena, size + 1), fields, size);
@@ -219,7 +246,7 @@ static void session_begin(struct session *s, size_t len)
     count(requests);
     body_init_request(&txn->upload, &txn->req);
     txn->upload_over = txn->upload.kind == BODY_NONE;
-    txn->keep_client = txn->req.keep_alive;
+    txn->keep_client = txn->req.keep_alive && !txn->last_request;
     txn->hooks_done = false;
     txn->step = STEP_admit;
 }
@@ -229,6 +256,8 @@ static bool session_hopeless(struct session *s, size_t len)
 {
     enum head_fault fault = head_peek(s->in.at, len);
 
+    if (mends && mend_may_help(&mend, fault))
+        fault = FAULT_NONE;
     if (fault == FAULT_NONE && len >= head_limit())
         fault = memchr(s->in.at, '\n', len) == NULL ? FAULT_TARGET_LONG : FAULT_LARGE;
     if (fault == FAULT_NONE)
@@ -261,6 +290,24 @@ static bool session_scan(struct session *s)
     return true;
 }
 
+bool session_aged(const struct session *s)
+{
+    int64_t most = core->pconn_lifetime.ms;
+
+    return most > 0 && clock_us() - s->born_us >= most * 1000;
+}
+
+/* A kept connection waits no longer than it may live. */
+static void session_limit(struct session *s, struct timeout_class *cls)
+{
+    int64_t most = core->pconn_lifetime.ms, left = most - (clock_us() - s->born_us) / 1000;
+
+    if (cls != &session_idling || most <= 0 || left * 1000 >= cls->after)
+        timeout_set(cls, &s->timeout);
+    else
+        timeout_set_after(cls, &s->timeout, (bt_duration){left > 0 ? left : 0});
+}
+
 /* Wait for (more of) a head: which limit of time holds? */
 static void session_wait(struct session *s)
 {
@@ -270,7 +317,7 @@ static void session_wait(struct session *s)
         cls = drained != NULL ? &session_leaving : s->served ? &session_idling : &session_starting;
     /* A head must be whole in its time, however many bytes trickle in. */
     if (!timeout_is_set(&s->timeout) || s->timeout.cls != cls)
-        timeout_set(cls, &s->timeout);
+        session_limit(s, cls);
     input_settle(&s->in, shared_client);
     stream_watch(&s->stream);
 }
@@ -350,13 +397,18 @@ void session_run(struct session *s)
 }
 
 /* Word of a client whose exchange is under way and reads nothing of it: more requests, or its end?
- * A half-close is no reason to stop: the answer can still be read. */
+ * A half-close is no reason to stop (but for half_closed_clients off): the answer can still be read. */
 static void session_look(struct session *s)
 {
     char byte;
+    ssize_t n;
 
-    if (s->stream.readable && recv(s->stream.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
-        errno != EAGAIN && errno != EINTR)
+    if (!s->stream.readable)
+        return;
+    n = recv(s->stream.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && errno != EAGAIN && errno != EINTR)
+        s->stream.failed = true;
+    if (!core->half_closed && s->txn->relay == NULL && (n == 0 || s->stream.fin))
         s->stream.failed = true;
 }
 
@@ -399,7 +451,13 @@ void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t 
     addr_unmap(&addr);
     memcpy(&s->peer, &addr, sizeof s->peer);
     s->port = port;
+    s->born_us = clock_us();
     stream_init(&s->stream, fd, session_ready);
+    if (!limits_enter(s)) {
+        stream_close(&s->stream);
+        free(s);
+        return;
+    }
     list_add_tail(&sessions, &s->all);
     n_sessions++;
     count(connections_accepted);
@@ -471,6 +529,8 @@ static void noticing_expired(struct timeout *timeout)
 void session_start(void)
 {
     list_init(&sessions);
+    mend = (struct mend){core->relaxed != RELAXED_OFF, (enum mend_blanks)core->uri_whitespace};
+    mends = mend.relaxed || mend.blanks != MEND_DENY;
     timeout_class_init(&session_starting, core->request_start_timeout, heading_expired);
     timeout_class_init(&session_heading, core->request_timeout, heading_expired);
     timeout_class_init(&session_idling, core->client_idle_timeout, idling_expired);

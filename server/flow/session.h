@@ -29,6 +29,9 @@ struct session {
     struct slots slots;
     int64_t first_us;               /* when the first byte of the head under way came; 0: not yet */
     union session_addr peer, local; /* local: family 0 until somebody asks */
+    int64_t born_us;                /* when it was accepted */
+    struct pinned *pinned;          /* an origin connection of this client alone; NULL: none */
+    uint32_t crowd;                 /* limits.c: where its address is counted; 0: it is not */
     uint16_t port;                  /* number in flow_ports() */
     bool running, again;            /* its driver is on the stack; somebody wants another look */
     bool dead;                      /* closed; freed when its driver has left the stack */
@@ -54,6 +57,8 @@ void session_run(struct session *);
 void session_watch(struct session *);
 
 const struct sockaddr *session_local(struct session *);
+/* Is it too old to be kept for another request (pconn_lifetime)? */
+bool session_aged(const struct session *);
 
 /* Classes of timeouts of the client's side; made by session_start(). */
 extern struct timeout_class session_writing; /* write_timeout */

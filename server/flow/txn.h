@@ -102,9 +102,11 @@ struct bt_txn {
     struct head req;
     struct url url;
     struct body upload; /* its body, from the client */
+    int64_t fed;        /* bytes.request when the client's pace was last looked at */
     bool upload_over;   /* all of it was sent, or there is none */
     bool upload_begun;  /* some of the body was taken from the client: no second try */
     bool keep_client;   /* the connection may carry another request after this one */
+    bool last_request;  /* its head had to be mended: nothing more is read from this client */
     bool chunked_out;   /* the answer's body goes out in chunks */
 
     /* Deciding. */
@@ -128,6 +130,9 @@ struct bt_txn {
     struct dial *dial; /* NULL: nothing was dialled */
     bool dialling;
     struct origin *origin; /* the connection under way; NULL: none */
+    const struct sockaddr *from_v4, *from_v6; /* tcp_outgoing_address; NULL: the kernel chooses */
+    bool from_known;                          /* it was asked */
+    bool pin;                                 /* a login is bound to the connection */
     struct txn_server {
         union {
             struct sockaddr any;
@@ -144,6 +149,7 @@ struct bt_txn {
     /* The response. `rep` is the origin's head, or our own answer's. */
     struct head rep;
     struct body download; /* its body */
+    int64_t download_max; /* reply_body_max_size; -1: no limit */
     bool head_sent;       /* the client has (or is about to get) a final head */
     uint32_t scanned;     /* of the origin's head, see head_end() */
     unsigned interim;     /* 1xx heads passed on */

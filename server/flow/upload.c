@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bt_log.h"
+#include "flow/limits.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "net/stream.h"
@@ -35,15 +36,21 @@ bool upload_move(struct bt_txn *txn, bt_str head)
             result = txn->client->read_body(txn, slice, SLICES_MAX, &f.n);
         if (result == BODY_BAD)
             return upload_bad(txn);
+        if (!limits_upload_fits(txn))
+            return false;
         f.last = result == BODY_END && !txn->upload_over;
         if (f.n > 0)
             txn->upload_begun = true;
         if (!frame_write(to, &f, &txn->bytes.upstream_out)) {
             return true; /* it may have answered before it closed: receive looks for that first */
         }
+        if (f.n > 0) /* it goes on: the origin need not have answered yet */
+            timeout_set(&origin_reading, &txn->timeout);
         f.head = BT_STR_NONE;
         if (result == BODY_END)
             txn->upload_over = true;
+        if (result == BODY_MORE)
+            limits_feed(txn);
         if (result != BODY_DATA)
             break;
     }

@@ -14,6 +14,8 @@
 #include "bt_log.h"
 #include "flow/core.h"
 #include "flow/fields.h"
+#include "flow/outgoing.h"
+#include "flow/pinned.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "flow/upgrade.h"
@@ -24,6 +26,20 @@ struct timeout_class origin_reading;
 struct timeout_class txn_living;
 
 /* ---- addresses ---- */
+
+/* Those of IPv4 before the others, in the order of each; few enough for the simplest way. */
+static void v4_first(const struct sockaddr **list, size_t n)
+{
+    size_t front = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct sockaddr *addr = list[i];
+        if (addr->sa_family != AF_INET)
+            continue;
+        memmove(&list[front + 1], &list[front], (i - front) * sizeof *list);
+        list[front++] = addr;
+    }
+}
 
 static void addrs_take(struct bt_txn *txn, const struct resolve *r)
 {
@@ -37,6 +53,8 @@ static void addrs_take(struct bt_txn *txn, const struct resolve *r)
     }
     txn->addrs = list;
     txn->n_addrs = r->n;
+    if (core->v4_first)
+        v4_first(list, r->n);
 }
 
 static void addrs_found(struct resolve *r)
@@ -104,7 +122,9 @@ void origin_release(struct bt_txn *txn)
 
     txn->origin = NULL;
     timeout_clear(&txn->timeout);
-    if (txn->keep_origin && core->server_persistent && !session_draining()) {
+    if (txn->pin) {
+        pinned_put(txn, origin);
+    } else if (txn->keep_origin && core->server_persistent && !session_draining()) {
         origin->owner = NULL;
         origin->stream.ready = NULL;
         idle_put(origin);
@@ -115,10 +135,17 @@ void origin_release(struct bt_txn *txn)
 
 static bool origin_kept(struct bt_txn *txn)
 {
+    struct origin *own = pinned_take(txn);
+
+    if (own != NULL) {
+        origin_attach(txn, own);
+        txn->reused = true;
+        return true;
+    }
     if (!txn_retriable(txn) || txn->req.method_id == METHOD_CONNECT)
         return false; /* it may have gone stale, and this request cannot be sent twice */
     for (size_t i = 0; i < txn->n_addrs; i++) {
-        struct origin *origin = idle_take(txn->addrs[i]);
+        struct origin *origin = idle_take(txn->addrs[i], outgoing_for(txn, txn->addrs[i]));
         if (origin != NULL) {
             origin_attach(txn, origin);
             txn->reused = true;
@@ -158,6 +185,11 @@ static enum go origin_dial(struct bt_txn *txn)
     if (txn->dial == NULL) {
         txn->dial = bt_alloc(txn->arena, sizeof *txn->dial);
         txn->dial->owner = txn;
+        if (core->outgoing != NULL) {
+            (void)outgoing_for(txn, txn->addrs[0]);
+            txn->dial->from_v4 = txn->from_v4;
+            txn->dial->from_v6 = txn->from_v6;
+        }
         txn->time.dial = clock_us();
         result = dial_start(txn->dial, txn->addrs, txn->n_addrs, core->connect_timeout, dial_over);
         if (result == DIAL_WAIT) {
@@ -168,7 +200,8 @@ static enum go origin_dial(struct bt_txn *txn)
     }
     if (txn->dial->fd < 0)
         return dial_failed(txn);
-    origin_attach(txn, origin_new(txn->dial->fd, txn->dial->addr));
+    origin_attach(txn, origin_new(txn->dial->fd, txn->dial->addr,
+                                  outgoing_for(txn, txn->dial->addr)));
     txn->dial = NULL; /* a second try dials anew */
     txn->reused = false;
     return GO_ON;
@@ -234,6 +267,7 @@ static enum go request_send(struct bt_txn *txn)
 
     if (head.len == 0)
         return txn_refuse(txn, 431, "ERR_TOO_BIG", "the request head grew too large");
+    pinned_note_request(txn);
     txn->tries++;
     txn->origin->requests++;
     txn->scanned = 0;

@@ -5,6 +5,7 @@
  * attempt's memory, two epoll_ctl() and a turn of the loop.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
+#define BT_LOG_TAG "dial"
 #include "net/dial.h"
 
 #include <errno.h>
@@ -17,6 +18,8 @@
 #include "base/addr.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "net/idle.h"
 #include "stat/counts.h"
 
 enum {
@@ -114,8 +117,16 @@ static int begin(int fd, const struct sockaddr *addr, const struct sockaddr *fro
     if (from != NULL) {
         /* The port is chosen by connect(), so that the same one serves for many destinations. */
         setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
-        if (bind(fd, from, addr_len(from)) < 0)
-            return errno;
+        if (bind(fd, from, addr_len(from)) < 0) {
+            int error = errno;
+            char text[ADDR_TEXT];
+            addr_print_sockaddr(from, text);
+            bt_log_limited(NULL, BT_WARN, 60,
+                           "cannot connect from %s: %s; tcp_outgoing_address wants an address of "
+                           "this machine",
+                           text, strerror(error));
+            return error;
+        }
     }
     if (connect(fd, addr, addr_len(addr)) == 0)
         return 0;
@@ -170,6 +181,17 @@ static bool more_addresses(const struct dial *d)
     return d->next_of[0] < d->n || d->next_of[1] < d->n;
 }
 
+/* Idle connections give theirs up when there is none. */
+static int descriptor(int family)
+{
+    int fd;
+
+    do
+        fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    while (fd < 0 && (errno == EMFILE || errno == ENFILE) && idle_make_room());
+    return fd;
+}
+
 /* Begin with one more address. DONE: it stands at once. WAIT: it is under way, and the one after it
  * waits for the gap. FAILED: there was none that could be begun. */
 static enum dial_result advance(struct dial *d)
@@ -178,7 +200,7 @@ static enum dial_result advance(struct dial *d)
 
     timeout_clear(&d->stagger);
     while ((addr = next_address(d)) != NULL) {
-        int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        int fd = descriptor(addr->sa_family);
         int error;
 
         count(origin_dials);

@@ -11,6 +11,7 @@
 
 #include "base/addr.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/table.h"
 #include "stat/counts.h"
 
@@ -18,6 +19,7 @@ enum { BUCKETS = 2048, PER_PEER = 256, TOTAL = 65536 };
 
 static struct idle_peer *buckets[BUCKETS];
 static struct timeout_class waiting; /* its list is all idle ones, longest idle first */
+static int64_t oldest_us; /* 0: any age */
 static unsigned most_per_peer = PER_PEER, most = TOTAL, n_idle;
 
 /* ---- peers ---- */
@@ -37,24 +39,34 @@ static struct idle_peer **bucket_of(const struct sockaddr *addr)
     return &buckets[table_hash((bt_str){(const char *)&key, sizeof key}) % BUCKETS];
 }
 
-static struct idle_peer *peer_find(struct idle_peer *const *bucket, const struct sockaddr *addr)
+static bool is_from(const struct idle_peer *peer, const struct sockaddr *from)
+{
+    if (from == NULL)
+        return peer->from.any.sa_family == AF_UNSPEC;
+    return peer->from.any.sa_family != AF_UNSPEC && addr_same(&peer->from.any, from, false);
+}
+
+static struct idle_peer *peer_find(struct idle_peer *const *bucket, const struct sockaddr *addr,
+                                   const struct sockaddr *from)
 {
     struct idle_peer *peer = *bucket;
 
-    while (peer != NULL && !addr_same(&peer->addr.any, addr, true))
+    while (peer != NULL && !(addr_same(&peer->addr.any, addr, true) && is_from(peer, from)))
         peer = peer->next;
     return peer;
 }
 
-static struct idle_peer *peer_get(const struct sockaddr *addr)
+static struct idle_peer *peer_get(const struct sockaddr *addr, const struct sockaddr *from)
 {
     struct idle_peer **bucket = bucket_of(addr);
-    struct idle_peer *peer = peer_find(bucket, addr);
+    struct idle_peer *peer = peer_find(bucket, addr, from);
 
     if (peer == NULL) {
         peer = calloc(1, sizeof *peer);
         CHECK(peer != NULL);
         memcpy(&peer->addr, addr, addr_len(addr));
+        if (from != NULL)
+            memcpy(&peer->from, from, addr_len(from));
         list_init(&peer->idle);
         peer->next = *bucket;
         *bucket = peer;
@@ -76,14 +88,15 @@ static void peer_leave(struct idle_peer *peer)
 
 /* ---- connections ---- */
 
-struct origin *origin_new(int fd, const struct sockaddr *addr)
+struct origin *origin_new(int fd, const struct sockaddr *addr, const struct sockaddr *from)
 {
     struct origin *o = calloc(1, sizeof *o);
 
     CHECK(o != NULL);
     stream_init(&o->stream, fd, NULL);
     o->stream.readable = false; /* origins do not speak first; if one does, epoll will tell */
-    o->peer = peer_get(addr);
+    o->born_us = clock_us();
+    o->peer = peer_get(addr, from);
     o->peer->n++;
     count(origin_open);
     return o;
@@ -161,9 +174,9 @@ void idle_fini(void)
     timeout_class_fini(&waiting);
 }
 
-struct origin *idle_take(const struct sockaddr *addr)
+struct origin *idle_take(const struct sockaddr *addr, const struct sockaddr *from)
 {
-    struct idle_peer *peer = peer_find(bucket_of(addr), addr);
+    struct idle_peer *peer = peer_find(bucket_of(addr), addr, from);
     struct origin *o = peer == NULL ? NULL : LIST_FIRST(&peer->idle, struct origin, link);
 
     if (o == NULL)
@@ -173,13 +186,26 @@ struct origin *idle_take(const struct sockaddr *addr)
     return o;
 }
 
+void idle_lifetime(bt_duration oldest)
+{
+    oldest_us = oldest.ms > 0 ? oldest.ms * 1000 : 0;
+}
+
+/* So long may it wait; 0: not at all. */
+static int64_t may_wait(const struct origin *o)
+{
+    int64_t left = oldest_us > 0 ? o->born_us + oldest_us - clock_us() : waiting.after;
+
+    return left < 0 ? 0 : left < waiting.after ? left : waiting.after;
+}
+
 void idle_put(struct origin *o)
 {
     struct stream *s = &o->stream;
 
     CHECK(stream_pending(s) == 0 && !timeout_is_set(&o->timeout) && !list_linked(&o->link));
     o->owner = NULL;
-    if (s->cut || s->shut || s->eof || waiting.after == 0) {
+    if (s->cut || s->shut || s->eof || may_wait(o) < 1000) {
         origin_close(o);
         return;
     }
@@ -194,11 +220,25 @@ void idle_put(struct origin *o)
     s->ready = idle_ready;
     stream_watch(s);
     list_add_head(&o->peer->idle, &o->link);
-    timeout_set(&waiting, &o->timeout);
+    if (may_wait(o) == waiting.after)
+        timeout_set(&waiting, &o->timeout);
+    else
+        timeout_set_after(&waiting, &o->timeout, (bt_duration){may_wait(o) / 1000});
     o->peer->n_idle++;
     n_idle++;
     count_by(origin_open, -1);
     count(origin_idle);
+}
+
+bool idle_make_room(void)
+{
+    struct timeout *t = timeout_first(&waiting);
+
+    if (n_idle == 0 || t == NULL)
+        return false;
+    count(origin_evicted);
+    origin_close(LIST_OF(t, struct origin, timeout));
+    return true;
 }
 
 void idle_close_all(void)

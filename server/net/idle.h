@@ -13,7 +13,8 @@
 
 #include "net/stream.h"
 
-/* All connections to one address and port; lives as long as one of them does. */
+/* All connections to one address and port, from one address of ours; lives as long as one of them
+ * does. */
 struct idle_peer {
     struct idle_peer *next; /* in its bucket */
     struct list idle;       /* of struct origin, last used first */
@@ -22,7 +23,7 @@ struct idle_peer {
         struct sockaddr any;
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
-    } addr;
+    } addr, from; /* `from`: family 0 when the kernel chose */
 };
 
 struct origin {
@@ -32,25 +33,30 @@ struct origin {
     struct idle_peer *peer; /* peer->addr is where it leads */
     uint32_t requests;      /* sent on it, counted by its owner */
     void *owner;            /* the owner's; NULL while idle */
+    int64_t born_us;        /* clock_us() */
 };
 
 /* How long one may wait (server_idle_pconn_timeout), how many for one address (0: 256), and for all
  * together (0: 65536; the one idle longest makes room). */
 void idle_init(bt_duration timeout, unsigned max_per_peer, unsigned max_total);
 void idle_fini(void);
+/* How old a connection may get and still wait (pconn_lifetime); 0, and without this call: any age. */
+void idle_lifetime(bt_duration);
 
-/* A new connection, in use. The stream has no ready() yet: set stream.ready before it is watched.
+/* A new connection, in use, to `addr` from `from` (NULL: the kernel chose). The stream has no ready() yet: set stream.ready before it is watched.
  * Nothing is read from it before that, since origins do not speak first. */
-struct origin *origin_new(int fd, const struct sockaddr *addr);
+struct origin *origin_new(int fd, const struct sockaddr *addr, const struct sockaddr *from);
 /* Closes and frees, in use or idle. */
 void origin_close(struct origin *);
 
-/* The one that waits least long, now in use, with stream.ready NULL, owner NULL; NULL: none waits.
- * Counts origin.reused. */
-struct origin *idle_take(const struct sockaddr *addr);
+/* The one to `addr` from `from` that waits least long, now in use, with stream.ready NULL, owner
+ * NULL; NULL: none waits. Counts origin.reused. */
+struct origin *idle_take(const struct sockaddr *addr, const struct sockaddr *from);
 /* Back from use: nothing pending, whole response read; the timeout and the link must be unset. A
  * connection that has ended, or says something already, is closed instead. */
 void idle_put(struct origin *);
 void idle_close_all(void);
+/* Close the one that waits longest, for its descriptor. false: none waits. Counts origin.evicted. */
+BT_MUST bool idle_make_room(void);
 
 #endif

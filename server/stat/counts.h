@@ -19,6 +19,9 @@
     X(requests_bad, "client.bad_requests", BT_COUNT, "requests", "Request heads refused by the parser; see parse.* for why.") \
     X(requests_denied, "client.denied", BT_COUNT, "requests", "Requests refused by access rules or a hook.") \
     X(requests_aborted, "client.aborted", BT_COUNT, "requests", "Clients that left before their answer was complete.") \
+    X(client_ip_refused, "client.too_many", BT_COUNT, "connections", "Connections closed at once, since their client had client_ip_max_connections already.") \
+    X(accept_paused, "client.accept_paused", BT_COUNT, "pauses", "Times that no connection was accepted for a moment, to keep descriptors for those inside.") \
+    X(body_timeouts, "client.body_timeouts", BT_COUNT, "requests", "Requests whose body did not make 64 KB in each request_timeout.") \
     X(head_timeouts, "client.head_timeouts", BT_COUNT, "connections", "Clients that did not send a whole head in request_timeout.") \
     X(active_exchanges, "client.active", BT_GAUGE, "requests", "Exchanges under way.") \
     X(client_bytes_in, "client.bytes_in", BT_COUNT, "bytes", "Bytes read from clients.") \
@@ -40,6 +43,9 @@
     X(origin_dial_failed, "origin.dial_failed", BT_COUNT, "connections", "Connections to origins refused, unreachable or too slow.") \
     X(origin_reused, "origin.reused", BT_COUNT, "requests", "Requests sent on a kept origin connection.") \
     X(origin_retries, "origin.retries", BT_COUNT, "requests", "Requests sent again because a kept connection had gone stale.") \
+    X(origin_pinned, "origin.pinned", BT_COUNT, "connections", "Origin connections kept for one client alone, since a login is bound to them.") \
+    X(origin_evicted, "origin.evicted", BT_COUNT, "connections", "Idle origin connections closed since descriptors ran out.") \
+    X(parse_mended, "parse.mended", BT_COUNT, "requests", "Request heads taken by relaxed_header_parser or uri_whitespace.") \
     X(origin_open, "origin.open", BT_GAUGE, "connections", "Origin connections in use.") \
     X(origin_idle, "origin.idle", BT_GAUGE, "connections", "Origin connections kept for the next request.") \
     X(origin_bad, "origin.bad_responses", BT_COUNT, "responses", "Responses that were not proper HTTP.") \
@@ -64,6 +70,8 @@
     X(parse_line_ends, "parse.line_ends", BT_COUNT, "requests", "Refused: bare CR, bare LF or NUL in the head.") \
     X(parse_too_large, "parse.too_large", BT_COUNT, "requests", "Refused: head larger than request_header_max_size, or too many fields.") \
     X(parse_long_target, "parse.long_target", BT_COUNT, "requests", "Refused: URL longer than the limit.") \
+    X(request_body_large, "limits.request_body", BT_COUNT, "requests", "Refused or ended: a body larger than request_body_max_size.") \
+    X(reply_body_large, "limits.reply_body", BT_COUNT, "responses", "Refused or cut: a body larger than reply_body_max_size.") \
     X(exchange_memory, "limits.exchange_memory", BT_COUNT, "requests", "Refused: an exchange needed more memory than it may have.") \
     X(log_lines, "log.lines", BT_COUNT, "lines", "Access-log lines written.") \
     X(log_lost, "log.lost", BT_COUNT, "lines", "Access-log lines lost because their place could not take them.") \

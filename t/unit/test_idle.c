@@ -46,7 +46,7 @@ static struct origin *fresh(const struct sockaddr *addr)
 
     tcp_pair(fd);
     peer[n_pairs++] = fd[1];
-    return origin_new(fd[0], addr);
+    return origin_new(fd[0], addr, NULL);
 }
 
 static bool woken;
@@ -63,18 +63,18 @@ static void the_last_used_is_taken_first(void **state)
     int64_t reused = counted(COUNT_origin_reused);
 
     (void)state;
-    assert_null(idle_take(A));
+    assert_null(idle_take(A, NULL));
     assert_int_equal(counted(COUNT_origin_open), 2);
     idle_put(one);
     idle_put(two);
     assert_int_equal(counted(COUNT_origin_open), 0);
     assert_int_equal(counted(COUNT_origin_idle), 2);
-    assert_ptr_equal(idle_take(A), two);
-    assert_ptr_equal(idle_take(A), one);
-    assert_null(idle_take(A));
+    assert_ptr_equal(idle_take(A, NULL), two);
+    assert_ptr_equal(idle_take(A, NULL), one);
+    assert_null(idle_take(A, NULL));
     assert_int_equal(counted(COUNT_origin_reused), reused + 2);
     idle_put(one);
-    assert_ptr_equal(idle_take(A), one);
+    assert_ptr_equal(idle_take(A, NULL), one);
     origin_close(one);
     origin_close(two);
 }
@@ -86,11 +86,11 @@ static void peers_are_told_apart_by_address_and_port(void **state)
 
     (void)state;
     idle_put(o);
-    assert_null(idle_take(B)); /* another port */
-    assert_null(idle_take(C)); /* another address */
+    assert_null(idle_take(B, NULL)); /* another port */
+    assert_null(idle_take(C, NULL)); /* another address */
     mapped.sin6_addr.s6_addr[10] = mapped.sin6_addr.s6_addr[11] = 0xff;
     memcpy(&mapped.sin6_addr.s6_addr[12], &addr_a.sin_addr, 4);
-    assert_ptr_equal(idle_take((struct sockaddr *)&mapped), o);
+    assert_ptr_equal(idle_take((struct sockaddr *)&mapped, NULL), o);
     origin_close(o);
 }
 
@@ -102,7 +102,7 @@ static void a_kept_connection_still_works(void **state)
     (void)state;
     idle_put(o);
     turn_for(2);
-    o = idle_take(A);
+    o = idle_take(A, NULL);
     assert_null(o->owner);
     o->stream.ready = on_ready;
     assert_true(stream_put(&o->stream, "GET", 3));
@@ -113,7 +113,7 @@ static void a_kept_connection_still_works(void **state)
     wait_for(woken);
     assert_int_equal(stream_read(&o->stream, text, sizeof text), 3);
     idle_put(o);
-    assert_ptr_equal(idle_take(A), o);
+    assert_ptr_equal(idle_take(A, NULL), o);
     origin_close(o);
 }
 
@@ -127,7 +127,7 @@ static void one_that_ends_is_closed(void **state)
     turn_for(2);
     shutdown(peer[0], SHUT_WR);
     turn_for(10);
-    assert_null(idle_take(A));
+    assert_null(idle_take(A, NULL));
     assert_int_equal(counted(COUNT_origin_idle), 0);
     assert_int_equal(read(peer[0], &byte, 1), 0);
     assert_int_equal(counted(COUNT_origin_surplus), surplus);
@@ -142,7 +142,7 @@ static void one_that_speaks_unasked_is_closed(void **state)
     turn_for(2);
     say(peer[0], "HTTP/1.1 200 OK\r\n");
     turn_for(10);
-    assert_null(idle_take(A));
+    assert_null(idle_take(A, NULL));
     assert_int_equal(counted(COUNT_origin_surplus), surplus + 1);
 }
 
@@ -155,17 +155,17 @@ static void one_that_spoke_or_ended_is_not_kept(void **state)
     say(peer[0], "more than was asked");
     o->stream.readable = true; /* as after a read that filled its buffer */
     idle_put(o);
-    assert_null(idle_take(A));
+    assert_null(idle_take(A, NULL));
     assert_int_equal(counted(COUNT_origin_surplus), surplus + 1);
     o = fresh(A);
     shutdown(peer[1], SHUT_WR);
     o->stream.readable = true;
     idle_put(o);
-    assert_null(idle_take(A));
+    assert_null(idle_take(A, NULL));
     o = fresh(A);
     stream_shutdown(&o->stream);
     idle_put(o);
-    assert_null(idle_take(A));
+    assert_null(idle_take(A, NULL));
 }
 
 static void an_old_one_is_closed(void **state)
@@ -178,7 +178,7 @@ static void an_old_one_is_closed(void **state)
     clock_refresh();
     loop_clock_moved();
     turn_for(2);
-    o = idle_take(A); /* in time; and its time begins anew */
+    o = idle_take(A, NULL); /* in time; and its time begins anew */
     assert_non_null(o);
     idle_put(o);
     clock_shift(40000);
@@ -191,7 +191,7 @@ static void an_old_one_is_closed(void **state)
     loop_clock_moved();
     turn_for(2);
     assert_int_equal(counted(COUNT_origin_idle), 0);
-    assert_null(idle_take(A));
+    assert_null(idle_take(A, NULL));
 }
 
 static void a_peer_may_keep_so_many(void **state)
@@ -204,10 +204,10 @@ static void a_peer_may_keep_so_many(void **state)
     for (int i = 0; i < 4; i++)
         idle_put(o[i]);
     assert_int_equal(counted(COUNT_origin_idle), 3);
-    assert_ptr_equal(idle_take(A), o[3]); /* the oldest has made room */
-    assert_ptr_equal(idle_take(A), o[2]);
-    assert_ptr_equal(idle_take(A), o[1]);
-    assert_null(idle_take(A));
+    assert_ptr_equal(idle_take(A, NULL), o[3]); /* the oldest has made room */
+    assert_ptr_equal(idle_take(A, NULL), o[2]);
+    assert_ptr_equal(idle_take(A, NULL), o[1]);
+    assert_null(idle_take(A, NULL));
     for (int i = 1; i < 4; i++)
         origin_close(o[i]);
 }
@@ -221,11 +221,11 @@ static void all_together_may_keep_so_many(void **state)
         idle_put(fresh(B));
     assert_int_equal(counted(COUNT_origin_idle), 5);
     for (int i = 0; i < 2; i++)
-        origin_close(idle_take(A));
-    assert_null(idle_take(A)); /* the one idle longest, of whichever peer */
+        origin_close(idle_take(A, NULL));
+    assert_null(idle_take(A, NULL)); /* the one idle longest, of whichever peer */
     idle_close_all();
     assert_int_equal(counted(COUNT_origin_idle), 0);
-    assert_null(idle_take(B));
+    assert_null(idle_take(B, NULL));
 }
 
 static void no_time_means_none_is_kept(void **state)
