@@ -113,9 +113,6 @@ spoof_client_ip allow all
 host_verify_strict on
 client_ip_max_connections 10
 client_netmask 255.255.255.0
-deny_info 302:https://example.com/%u lan
-deny_info ERR_ACCESS_DENIED lan
-deny_info TCP_RESET lan
 cachemgr_passwd secret all
 auth_param basic program /bin/true /etc/passwd
 auth_param basic realm My "proxy" # 1
@@ -230,7 +227,6 @@ qos_flows tos local-hit=0x30
 cpu_affinity_map process_numbers=1,2 cores=1,3
 pipeline_prefetch 3
 wccp2_service standard 0 password=x
-error_directory /usr/share/squid/errors/en
 uri_whitespace strip
 note k v lan
 LINES
@@ -278,9 +274,6 @@ mistaken('cache_dir ufss /var 100 16 256', 11, "did you mean 'ufs'");
 mistaken('cache_replacement_policy heap LFUD', 31, 'GDSF');
 mistaken('refresh_pattern ( 0 20% 1', 17, 'no regular expression');
 mistaken('refresh_pattern . 0 20% 1 override-expires', 27, "did you mean 'override-expire'");
-mistaken('deny_info 999:ERR_ACCESS_DENIED lan', 11, "'999'");
-mistaken('deny_info 302:ERR_ACCESS_DENIED lan', 11, 'URL is needed');
-mistaken('deny_info ERR_ACCESS_DENIED lann', 29, 'lan');
 mistaken('tcp_outgoing_address 192.0.2.256 lan', 22, 'an IP address');
 mistaken('http_reply_access permit all', 19, "did you mean 'allow'");
 mistaken('http_reply_access deny lann', 24, 'lan');
@@ -293,8 +286,4 @@ mistaken('icap_service s reqmod_precache icap://x/y bypas=1', 43, "did you mean 
 mistaken('delay_parameters 1 fast', 20, 'RESTORE/MAXIMUM');
 mistaken('https_port 3130 tls-crt=/x', 17, "did you mean 'tls-cert'");
 mistaken('tls_outgoing_options min-version=1.9', 34, '1\.0, 1\.1');
-
-# A name that may be misunderstood for one that works.
-$said = parse("${base}deny_info ERR_ACESS_DENIED lan\n");
-like $said->{output}, qr/warning: .*did you mean 'ERR_ACCESS_DENIED'/, 'a page that comes with Squid, misspelt';
 done;

@@ -223,6 +223,7 @@ static const struct code page_codes[] = {
     {.letter = 'W', .get = value_nothing},
     {.letter = 'x', .get = value_brief, .missing = "[Unknown Error Code]"},
     {.letter = 'z', .get = value_dns, .missing = "[unknown]", .page_only = true},
+    {.letter = 'Z', .get = value_nothing, .page_only = true},
     {.letter = '%', .get = value_percent, .raw = true},
 };
 /* Where a URL means another thing. */
