@@ -65,6 +65,17 @@ my $early = post($proxy, $origin->url('/early'), $big);
 is $early->status, 413, 'an origin may answer before the body is over';
 is $early->body, 'stop', 'and its answer arrives whole';
 
-counters($proxy, 'client.requests' => 28, 'client.denied' => 0, 'client.bad_requests' => 0,
-    'response.2xx' => 25, 'response.3xx' => 1, 'response.4xx' => 2, 'response.5xx' => 0);
+# Bytes are counted as they pass: this answer's payload is the same on both sides.
+mark($proxy);
+my %before = %{ $proxy->{counted_from} };
+get($proxy, $origin->url('/big'));
+my %after;
+wait_for(sub { %after = %{ Bobtail::Stat::stats($proxy) }; $after{'client.bytes_out'} > $before{'client.bytes_out'} });
+my %grown = map { $_ => $after{$_} - $before{$_} } qw(client.bytes_in client.bytes_out origin.bytes_in origin.bytes_out);
+cmp_ok $grown{$_}, '>', 300_000, "$_ has the payload" for qw(client.bytes_out origin.bytes_in);
+cmp_ok $grown{$_}, '<', 1000, "$_ has the request alone" for qw(client.bytes_in origin.bytes_out);
+$proxy->{counted_from} = { map { $_ => 0 } keys %before };
+
+counters($proxy, 'client.requests' => 29, 'client.denied' => 0, 'client.bad_requests' => 0,
+    'response.2xx' => 26, 'response.3xx' => 1, 'response.4xx' => 2, 'response.5xx' => 0);
 done;

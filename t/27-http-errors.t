@@ -56,8 +56,9 @@ is $raw->status, 431, 'a head that is too large';
 $raw = raw($proxy, "GET http://x/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
     . "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
 is $raw->status, 400, 'two framings';
-counters($proxy, 'parse.version' => 2, 'parse.long_target' => 1, 'parse.too_large' => 1,
-    'parse.coding' => 1, 'parse.target' => 1, 'client.bad_requests' => 6);
+is raw($proxy, "GET http://x/ HTTP/1.1\r\nHost: x\r\nBad Name: y\r\n\r\n")->status, 400, 'a blank in a name';
+counters($proxy, 'parse.field' => 1, 'parse.version' => 2, 'parse.long_target' => 1, 'parse.too_large' => 1,
+    'parse.coding' => 1, 'parse.target' => 1, 'client.bad_requests' => 7);
 
 my $conn = client($proxy);
 $conn->send('GET ' . $origin->url('/never') . " HTTP/1.1\r\nHost: x\r\n\r\n");
