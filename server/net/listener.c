@@ -8,17 +8,26 @@
 #include "net/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/addr.h"
 #include "base/log.h"
 #include "stat/counts.h"
 
-enum { BACKLOG = 4096, BATCH = 64, SINGLES = 8, PAUSE_MS = 100 };
+enum {
+    BACKLOG = 4096,
+    BATCH = 64,
+    SINGLES = 8,
+    PAUSE_MS = 100,
+    KEEP = 128 /* descriptors that no client gets; of few, a quarter */
+};
 
 /* ---- master ---- */
 
@@ -130,14 +139,46 @@ bool listener_address(int fd, struct sockaddr_storage *out)
 /* ---- worker ---- */
 
 static struct timeout_class pauses;
+static int reserve = INT_MAX; /* kept_from() */
 
 static void listener_ready(struct watch *w, unsigned what);
+
+static void listener_pause(struct listener *l)
+{
+    loop_unwatch(&l->watch);
+    timeout_set(&pauses, &l->pause);
+}
+
+/* Descriptors from this number on are for those inside: their origins, names, logs. The kernel hands
+ * out the lowest one that is free, so an accepted one that is as high tells that few are left. */
+static int kept_from(void)
+{
+    struct rlimit limit;
+    rlim_t keep;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX)
+        return INT_MAX;
+    keep = limit.rlim_cur / 4 < KEEP ? limit.rlim_cur / 4 : KEEP;
+    return (int)(limit.rlim_cur - keep);
+}
+
+static bool is_short(const struct listener *l)
+{
+    int fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 0);
+
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 || fd >= reserve;
+}
 
 static void pause_over(struct timeout *t)
 {
     struct listener *l = LIST_OF(t, struct listener, pause);
 
-    loop_watch(&l->watch, l->fd, WATCH_READ, listener_ready, l);
+    if (is_short(l))
+        timeout_set(&pauses, &l->pause);
+    else
+        loop_watch(&l->watch, l->fd, WATCH_READ, listener_ready, l);
 }
 
 static void accept_failed(struct listener *l, int error)
@@ -146,8 +187,17 @@ static void accept_failed(struct listener *l, int error)
     bt_log_limited(NULL, BT_WARN, 30, "cannot accept connections for a moment: %s%s",
                    strerror(error),
                    error == EMFILE || error == ENFILE ? "; raise max_filedescriptors" : "");
-    loop_unwatch(&l->watch);
-    timeout_set(&pauses, &l->pause);
+    listener_pause(l);
+}
+
+/* The last one that gets in; whoever comes now waits in the kernel until somebody leaves. */
+static void accept_short(struct listener *l)
+{
+    count(accept_paused);
+    bt_log_limited(NULL, BT_WARN, 30,
+                   "no connections are accepted until some end: the descriptors left are for those "
+                   "inside; raise max_filedescriptors");
+    listener_pause(l);
 }
 
 /* Faults of the connection that came, not of us: it is gone, the next one may be well. */
@@ -174,6 +224,10 @@ static void listener_ready(struct watch *w, unsigned what)
             l->accepted(l, fd, (struct sockaddr *)&addr, len);
             if (l->fd < 0)
                 return;
+            if (fd >= reserve) {
+                accept_short(l);
+                return;
+            }
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             l->batch = got > 1 ? got - 1 : 1;
             return;
@@ -194,6 +248,7 @@ void listener_start(struct listener *l, int fd,
 {
     void *owner = l->owner;
 
+    reserve = kept_from();
     if (!list_linked(&pauses.link))
         timeout_class_init(&pauses, (bt_duration){PAUSE_MS}, pause_over);
     memset(l, 0, sizeof *l);

@@ -43,8 +43,9 @@ struct listener {
     void (*accepted)(struct listener *, int fd, const struct sockaddr *, socklen_t);
     void *owner; /* may be set before listener_start() */
 };
-/* `fd` from listener_bind(), inherited. Out of descriptors: stops for 100 ms, counts
- * client.accept_failed, and says so once in a while. */
+/* `fd` from listener_bind(), inherited. When descriptors run short it stops until there are more,
+ * looking every 100 ms, counts client.accept_paused, and says so once in a while; so does it, with
+ * client.accept_failed, when there are none. */
 void listener_start(struct listener *, int fd,
                     void (*accepted)(struct listener *, int fd, const struct sockaddr *,
                                      socklen_t));
