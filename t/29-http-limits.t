@@ -39,7 +39,8 @@ later($proxy, 11);
 $slow->send('y');
 ok $slow->open, 'request_timeout: a head may take longer';
 later($proxy, 11);
-ok $slow->closed, 'but bytes that trickle in do not make it longer still';
+is $slow->response(to => 'GET')->status, 408, 'but bytes that trickle in do not make it longer still';
+ok $slow->closed, 'and that is the end of it';
 counters($proxy, 'client.head_timeouts' => 2);
 
 my $kept = client($proxy);

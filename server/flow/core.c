@@ -115,10 +115,10 @@ static const struct bt_directive directives[] = {
     SIZE(read_ahead_gap, "read_ahead_gap", "KB", "64 KB",
          "How much of an answer is read ahead of a client that takes it slowly: nothing more is held "
          "in memory for it. At least 4 KB and at most 64 KB."),
-    BT_SET(CONF, half_closed, "half_closed_clients", "on",
-           "A client that closes its half of the connection while it waits still gets its answer; "
-           "off: it is taken to be gone, and the exchange ends. Tunnels keep a half-closed side in "
-           "any case."),
+    BT_SET(CONF, half_closed, "half_closed_clients", "off",
+           "on: a client that closes its half of the connection while it waits still gets its "
+           "answer; off: it is taken to be gone, and the exchange ends. Tunnels keep a half-closed "
+           "side in any case."),
     BT_SET_AS(CONF, relaxed, "on|off|warn", "relaxed_header_parser", "off",
               "on (warn: and say so in the log): what has one meaning only is taken although it is "
               "not written as it should be: several blanks or tabs between the parts of the request "

@@ -72,6 +72,7 @@ static const struct name {
     {"ERR_PROTOCOL_UNKNOWN", 400},
     {"ERR_READ_ERROR", 502},
     {"ERR_READ_TIMEOUT", 504},
+    {"ERR_REQUEST_PARSE_TIMEOUT", 408},
     {"ERR_SECURE_CONNECT_FAIL", 503},
     {"ERR_SHUTTING_DOWN", 503},
     {"ERR_SOCKET_FAILURE", 500},

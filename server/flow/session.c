@@ -173,18 +173,23 @@ static struct bt_txn *session_txn(struct session *s)
     return s->txn;
 }
 
-/* Refuse what is no request; whatever else comes on this connection means nothing. */
-static void session_refuse(struct session *s, enum head_fault fault)
+/* Answer what never became a request; whatever else comes on this connection means nothing. */
+static void session_abandon(struct session *s, int status, const char *page, const char *detail)
 {
     struct bt_txn *txn = session_txn(s);
 
-    count_fault(fault);
-    bt_log(txn, BT_DEBUG, "bad request: %s", head_fault_text(fault));
     s->in.at = s->in.end;
     txn->time.start = s->first_us;
     txn->keep_client = false;
     txn->upload_over = false; /* what may follow is not to be read as a request */
-    (void)txn_refuse(txn, head_fault_status(fault), fault_page(fault), head_fault_text(fault));
+    (void)txn_refuse(txn, status, page, detail);
+}
+
+static void session_refuse(struct session *s, enum head_fault fault)
+{
+    count_fault(fault);
+    bt_log(s->txn, BT_DEBUG, "bad request: %s", head_fault_text(fault));
+    session_abandon(s, head_fault_status(fault), fault_page(fault), head_fault_text(fault));
 }
 
 /* A head that was refused: may it be taken all the same? Else the fault stands. */
@@ -508,8 +513,15 @@ static void session_give_up(struct session *s)
 
 static void heading_expired(struct timeout *timeout)
 {
+    struct session *s = session_of(timeout);
+
     count(head_timeouts);
-    session_give_up(session_of(timeout));
+    if (s->txn != NULL || s->first_us == 0) {
+        session_give_up(s); /* who never said a word is told none */
+        return;
+    }
+    session_abandon(s, 408, "ERR_REQUEST_PARSE_TIMEOUT", "the request head did not come in time");
+    txn_run(s->txn);
 }
 
 static void writing_expired(struct timeout *timeout)

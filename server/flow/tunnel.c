@@ -74,6 +74,7 @@ static bool tunnel_open(struct bt_txn *txn)
     bool whole;
 
     txn->head_sent = true;
+    txn->tag = "TCP_TUNNEL";
     txn->keep_client = txn->keep_origin = false;
     txn->time.reply = clock_us();
     txn->bytes.reply_head = (int64_t)answer.head.len;
