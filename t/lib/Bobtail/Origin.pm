@@ -5,8 +5,8 @@
 # Keys that begin with '/' (or are '*', for every other path) are answers, others are options:
 #   listen => '::1' (127.0.0.1)   tls => a server_certificate() of Bobtail::Tls
 #   name => 'a.test'              what url() names instead of the address
-# An answer is a hash, or a sub that gets the request ({ method, target, path, head, body, count })
-# and returns one. Names in capitals are header fields (a list: several; undef: not even the one
+# An answer is a hash, or a sub that gets the request ({ method, target, path, head, body, count,
+# conn (number of its connection), from (its address) }) and returns one. Names in capitals are header fields (a list: several; undef: not even the one
 # that comes of itself). The others:
 #   status, reason      200, 'OK'           body        bytes
 #   chunks => [...]     chunked, so cut     trailer     lines after the last chunk
@@ -184,7 +184,8 @@ sub accept_all
         }
         $socket->blocking(0);
         $self->{connections}++;
-        $self->{conns}{ fileno $socket } = { socket => $socket, in => '', out => '' };
+        $self->{conns}{ fileno $socket } = { socket => $socket, in => '', out => '',
+            number => $self->{connections}, from => $socket->peerhost };
     }
     return;
 }
@@ -275,7 +276,8 @@ sub requests_of
         my $head = $1;
         my ($method, $target) = $head =~ /^(\S+) (\S+)/ or return $self->drop_conn($conn);
         my ($path) = $target =~ m{^[a-z]+://[^/?]*(.*)$}i ? ($1 eq '' ? '/' : $1) : $target;
-        my $request = { method => $method, target => $target, path => $path, head => $head, body => '' };
+        my $request = { method => $method, target => $target, path => $path, head => $head, body => '',
+            conn => $conn->{number}, from => $conn->{from} };
         my $scripted = $self->{answers}{$path} // $self->{answers}{'*'};
 
         unless (ref $scripted eq 'HASH' && $scripted->{unread}) {
