@@ -57,6 +57,11 @@ for (
     unlike $said->whole, qr/<script|alert\('|s3cret/, "... and not given back";
 }
 
+is get($proxy, q{http://denied.test/"x'})->body =~ m{<code>http://denied\.test/(.*)</code>} ? $1 : '', '&quot;x&#39;',
+    'quotation marks, too';
+unlike raw($proxy, "GET http://me:s3cret\@a b/ HTTP/1.1\r\nHost: x\r\n\r\n")->whole, qr/s3cret/, 'no password of a URL that is none';
+unlike raw($proxy, "GET http://me:s3cret\@-/%zz|/ HTTP/1.1\r\nHost: x\r\n\r\n")->whole, qr/s3cret/, 'nor of a strange one';
+
 # A long URL makes no long page.
 $answer = get($proxy, 'http://denied.test/' . '<' x 6000);
 is $answer->status, 403, 'a long URL';
@@ -167,7 +172,8 @@ like said('error_directory @DIR@', { ERR_DNS_FAIL => "a\nbc %k\n" }), qr{/ERR_DN
 like said('error_directory @DIR@', { ERR_DNS_FAIL => "a\n\@Squid{%>a" }), qr{/ERR_DNS_FAIL:2:1: error: the closing \}}, 'an unfinished @Squid{}';
 like said('error_directory @DIR@', { ERR_DNS_FAIL => "\n b \@Squid{%>q}" }), qr{/ERR_DNS_FAIL:2:12: error: }, 'an unknown log code';
 like said('err_page_stylesheet /no/such/style'), qr{:3:21: warning: the stylesheet cannot be read}, 'no such stylesheet';
-unlike said("error_directory $ours"), qr/error:|warning:/, 'our own folder';
+like said('error_default_language de'), qr{:3:24: warning: .*in English}, 'a language that we do not speak';
+unlike said("error_directory $ours\nerror_default_language en"), qr/error:|warning:/, 'our own folder';
 SKIP: {
     my $squid = '/usr/share/squid/errors/en';
     skip 'there are no pages of Squid here', 1 unless -d $squid;

@@ -287,6 +287,16 @@ static bool stylesheet_set(void *conf_, const struct bt_line *line, struct bt_er
     return true;
 }
 
+static bool language_set(void *conf_, const struct bt_line *line, struct bt_error *err)
+{
+    struct pages_conf *conf = conf_;
+
+    (void)err;
+    conf->language_word = line->args.word[0];
+    conf->language = conf->language_word.text;
+    return true;
+}
+
 /* Squid goes on without it, and so do we. */
 static void stylesheet_load(struct pages_conf *conf, struct bt_arena *arena, struct bt_error *err)
 {
@@ -322,6 +332,11 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
     table_init(&conf->by_name, arena, false);
     if (conf->folder.at != NULL && access(conf->folder.at, R_OK | X_OK) != 0)
         return bt_complain(err, &conf->at, "%s: %s", conf->folder.at, strerror(errno));
+    if (conf->folder.at == NULL && conf->language.at != NULL &&
+        !str_starts_nocase(conf->language, BT_STR("en")))
+        bt_caution(err, &conf->language_word,
+                   "the pages that come with the server are in English; name a folder of others "
+                   "with error_directory");
     stylesheet_load(conf, arena, err);
     for (size_t i = 0; i < NAMES; i++) {
         good &= page_load(conf, str_from(names[i].name), &found, arena, err);
@@ -474,9 +489,11 @@ static const struct bt_directive directives[] = {
      .args = "path",
      .doc = "A stylesheet (CSS) that error pages hold at %l, instead of the server's own.",
      .set = stylesheet_set},
-    BT_SET(CONF, language, "error_default_language", NULL,
-           "The language of the pages in error_directory, for Content-Language; the server's own "
-           "pages are in English."),
+    {.name = "error_default_language",
+     .args = "word",
+     .doc = "The language of the pages in error_directory, for Content-Language; the server's own "
+            "pages are in English.",
+     .set = language_set},
     BT_SET(CONF, show_rule, "error_show_rule", "off",
            "Tell clients that ask for JSON which line (FILE:LINE) refused them."),
     {.name = "deny_info",

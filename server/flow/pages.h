@@ -21,10 +21,11 @@ extern const struct bt_module pages_module;
 
 struct pages_conf {
     /* filled from the rows */
-    bt_str folder;        /* error_directory; NONE: ours alone */
-    struct bt_word at;    /* where it was given, for complaints */
-    bt_str html_text;     /* err_html_text */
-    bt_str language;      /* error_default_language */
+    bt_str folder;     /* error_directory; NONE: ours alone */
+    struct bt_word at; /* where it was given, for complaints */
+    bt_str html_text;  /* err_html_text */
+    bt_str language;   /* error_default_language */
+    struct bt_word language_word;
     bt_str stylesheet_at; /* err_page_stylesheet */
     struct bt_word stylesheet_word;
     bool show_rule;    /* error_show_rule */

@@ -151,15 +151,27 @@ VALUE(signature)
     str_add_literal(out, ")");
 }
 
+/* What could not be read as a URL may still hold a password: nothing up to its last @ is shown. */
+static bt_str shown_url(const struct bt_txn *txn)
+{
+    bt_str target = txn->req.target;
+    ptrdiff_t at;
+
+    if (txn->url.text.len > 0)
+        return txn->url.text;
+    at = str_rfind_char(target, '@');
+    return at < 0 ? target : str_skip(target, (size_t)at + 1);
+}
+
 VALUE(url)
 {
-    str_add(out, txn->url.text.len > 0 ? txn->url.text : txn->req.target);
+    str_add(out, shown_url(txn));
 }
 
 /* For people who read over somebody's shoulder: the query may be secret. */
 VALUE(url_bare)
 {
-    bt_str url = txn->url.text.len > 0 ? txn->url.text : txn->req.target;
+    bt_str url = shown_url(txn);
     ptrdiff_t query = str_find_char(url, '?');
 
     if (txn->req.method_id == METHOD_CONNECT && txn->url.port == 443)
@@ -174,7 +186,7 @@ VALUE(request_line)
         return;
     str_add(out, txn->req.method);
     str_add_char(out, ' ');
-    str_add(out, txn->url.path.len > 0 ? txn->url.path : txn->url.text);
+    str_add(out, txn->url.path.len > 0 ? txn->url.path : shown_url(txn));
     str_add_format(out, " HTTP/1.%u", (unsigned)txn->req.minor);
 }
 
