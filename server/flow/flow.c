@@ -13,6 +13,7 @@
 #include "net/dial.h"
 #include "net/idle.h"
 #include "net/listener.h"
+#include "net/pipe.h"
 #include "net/resolve.h"
 
 /* A port may have several sockets here: after a reload with fewer workers, none is given up. */
@@ -106,4 +107,5 @@ void flow_rotate_logs(void)
 void flow_close_idle(void)
 {
     idle_close_all();
+    pipe_close_spare();
 }

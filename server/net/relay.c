@@ -11,33 +11,93 @@
 #include "net/buffer.h"
 #include "stat/counts.h"
 
-enum { READS = 8 }; /* in one go, so that one fast pair does not hold up the others */
+enum {
+    TURN = 8 * BUFFER_IN,  /* bytes in one go, so that one fast pair does not hold up the others */
+    SMALL = BUFFER_IN / 4, /* a piece of less is no bulk */
+    HOT = 2,               /* from this heat on: splice. Two full reads, one after the other */
+    HOTTEST = 4            /* three small pieces cool it */
+};
+
+/* One buffer through this process. */
+static ssize_t copy(struct relay_way *way, struct stream *in, struct stream *out)
+{
+    ssize_t n = stream_read(in, buffer_in(), BUFFER_IN);
+
+    way->read_next = false;
+    if (n <= 0)
+        return n;
+    if (n < SMALL)
+        way->heat = 0;
+    else if (n == BUFFER_IN && way->heat < HOTTEST)
+        way->heat++;
+    (void)!stream_put(out, buffer_in(), (size_t)n); /* `cut` tells */
+    return n;
+}
+
+/* One pipe. */
+static ssize_t splice_through(struct relay_way *way, struct stream *in, struct stream *out)
+{
+    ssize_t n = pipe_fill(way->pipe, in, PIPE_FILL);
+
+    if (n == STREAM_UNABLE)
+        way->copies = true;
+    if (n == STREAM_UNABLE || n == BT_IO_AGAIN)
+        way->read_next = true;
+    if (n <= 0)
+        return n;
+    way->heat = n < SMALL ? (uint8_t)(way->heat - 1) : HOTTEST;
+    (void)!pipe_drain(way->pipe, out); /* `cut` tells */
+    return n;
+}
+
+/* Does the next piece go through a pipe? */
+static bool spliced(struct relay_way *way, const struct stream *in, const struct stream *out)
+{
+    if (way->copies || way->read_next || way->heat < HOT || in->via != NULL || !pipe_fits(out))
+        return false;
+    if (way->pipe == NULL)
+        way->pipe = pipe_take();
+    return way->pipe != NULL;
+}
+
+/* Is something of this direction still on its way to `out`? */
+static bool held(const struct relay_way *way, const struct stream *out)
+{
+    return stream_pending(out) > 0 || (way->pipe != NULL && way->pipe->held > 0);
+}
 
 /* Move what side `from` says to the other, until one of them would block. All bytes of a relay pass
  * here and nowhere else. true: something was moved. */
 static bool move(struct relay *r, int from)
 {
     struct stream *in = r->side[from], *out = r->side[!from];
+    struct relay_way *way = &r->way[from];
     uint64_t was = r->bytes[from];
 
-    for (int i = 0; i < READS; i++) {
+    if (way->pipe != NULL)
+        (void)!pipe_drain(way->pipe, out);
+    while (!r->done[from] && !out->cut && !held(way, out)) {
         ssize_t n;
 
-        if (r->done[from] || out->cut || stream_pending(out) > 0)
+        if (r->bytes[from] - was >= TURN) {
+            stream_again(in);
             break;
-        n = stream_read(in, buffer_in(), BUFFER_IN);
+        }
+        n = spliced(way, in, out) ? splice_through(way, in, out) : copy(way, in, out);
+        if (n > 0) {
+            r->bytes[from] += (uint64_t)n;
+            continue;
+        }
+        if (way->read_next)
+            continue;
         if (n == BT_IO_EOF) {
             r->done[from] = true;
             stream_shutdown(out);
         }
-        if (n <= 0)
-            break;
-        r->bytes[from] += (uint64_t)n;
-        if (!stream_put(out, buffer_in(), (size_t)n))
-            break;
-        if (i == READS - 1)
-            stream_again(in);
+        break;
     }
+    if (way->pipe != NULL && (way->pipe->held == 0 || out->cut))
+        pipe_give(&way->pipe);
     count_by(tunnel_bytes, (int64_t)(r->bytes[from] - was));
     return r->bytes[from] != was;
 }
@@ -52,7 +112,7 @@ static void finish(struct relay *r, enum relay_why why)
 static bool lost(const struct relay *r, int side)
 {
     return r->side[side]->cut && !r->side[side]->readable && !r->side[side]->unsure &&
-           stream_pending(r->side[!side]) == 0;
+           !held(&r->way[side], r->side[!side]);
 }
 
 static void relay_ready(struct stream *s)
@@ -68,7 +128,7 @@ static void relay_ready(struct stream *s)
     else if (lost(r, 1))
         finish(r, RELAY_B_FAILED);
     else if (r->done[0] && r->done[1] && stream_pending(r->side[0]) == 0 &&
-             stream_pending(r->side[1]) == 0)
+             stream_pending(r->side[1]) == 0) /* a pipe holds nothing once its end was read */
         finish(r, RELAY_ENDED);
 }
 
@@ -91,6 +151,7 @@ void relay_start(struct relay *r, struct stream *a, struct stream *b, struct tim
         r->side[i] = side[i];
         r->bytes[i] = 0;
         r->done[i] = false;
+        r->way[i] = (struct relay_way){0};
         r->was_ready[i] = side[i]->ready;
         r->was_owner[i] = side[i]->owner;
         side[i]->ready = relay_ready;
@@ -115,5 +176,6 @@ void relay_stop(struct relay *r)
         r->side[i]->ready = r->was_ready[i];
         r->side[i]->owner = r->was_owner[i];
         deferred_cancel(&r->side[i]->again);
+        pipe_give(&r->way[i].pipe);
     }
 }

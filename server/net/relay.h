@@ -1,13 +1,23 @@
 /* relay.h - two streams pumped into each other, until both sides are done.
  *
  * Back-pressure is kept (what one side does not take is not read from the other), so is a half
- * close. Holds at most one buffer a direction, and only while a side is slow.
+ * close. Holds at most one buffer a direction, and only while a side is slow. Bulk goes through pipes
+ * (pipe.h): a direction takes one when its reads are full, one after the other, and gives it back when
+ * nothing more comes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef NET_RELAY_H
 #define NET_RELAY_H
 
-#include "net/stream.h"
+#include "net/pipe.h"
+
+/* One direction. */
+struct relay_way {
+    struct pipe *pipe; /* NULL: nothing is on its way through one */
+    uint8_t heat;      /* how much like bulk the last pieces looked */
+    bool read_next;    /* the next piece is read, not spliced */
+    bool copies;       /* it cannot be spliced */
+};
 
 enum relay_why {
     RELAY_ENDED,    /* both sides said that they are done, and everything is delivered */
@@ -17,9 +27,10 @@ enum relay_why {
 };
 
 struct relay {
-    struct stream *side[2]; /* a, b: not owned */
-    uint64_t bytes[2];      /* from a to b, from b to a */
-    bool done[2];           /* side's end was read and passed on */
+    struct stream *side[2];  /* a, b: not owned */
+    uint64_t bytes[2];       /* from a to b, from b to a */
+    bool done[2];            /* side's end was read and passed on */
+    struct relay_way way[2]; /* from a to b, from b to a */
     bool running;
     struct timeout_class *cls;
     struct timeout timeout;

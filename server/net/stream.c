@@ -16,6 +16,7 @@
 #include "net/stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -90,6 +91,35 @@ ssize_t stream_read(struct stream *s, void *buf, size_t cap)
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK)
         return BT_IO_AGAIN;
+    stream_fail(s, errno);
+    return BT_IO_ERROR;
+}
+
+/* A short one says nothing: the pipe may have been full. So `readable` stands until AGAIN. */
+ssize_t stream_splice_in(struct stream *s, int pipe, size_t cap)
+{
+    ssize_t n;
+
+    if (s->via != NULL)
+        return STREAM_UNABLE;
+    if (!s->readable && !s->unsure)
+        return s->failed ? BT_IO_ERROR : s->eof ? BT_IO_EOF : BT_IO_AGAIN;
+    do
+        n = splice(s->fd, NULL, pipe, NULL, cap, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    while (n < 0 && errno == EINTR);
+    if (n > 0)
+        return n;
+    if (n < 0 && (errno == EINVAL || errno == ENOSYS || errno == ENOMEM))
+        return STREAM_UNABLE;
+    s->readable = s->unsure = false;
+    if (n == 0) {
+        s->eof = true;
+        return BT_IO_EOF;
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        s->unsure = true;
+        return BT_IO_AGAIN;
+    }
     stream_fail(s, errno);
     return BT_IO_ERROR;
 }
@@ -237,6 +267,29 @@ static bool stream_send(struct stream *s, const struct iovec *iov, int n, int fl
     if (s->via != NULL && did > 0) /* a transport may take one record at a time */
         flush(s);
     return !s->cut;
+}
+
+ssize_t stream_splice_out(struct stream *s, int pipe, size_t n)
+{
+    ssize_t did;
+
+    CHECK(s->fd >= 0 && !s->shut && s->pending == NULL && s->via == NULL);
+    if (s->cut)
+        return BT_IO_ERROR;
+    do
+        did = splice(pipe, NULL, s->fd, NULL, n, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    while (did < 0 && errno == EINTR);
+    if (did > 0) {
+        s->unsure = false; /* until now it was not reset */
+        return did;
+    }
+    if (did < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        s->writable = false;
+        stream_watch(s);
+        return BT_IO_AGAIN;
+    }
+    stream_cut(s, did == 0 ? EIO : errno);
+    return BT_IO_ERROR;
 }
 
 bool stream_write(struct stream *s, const struct iovec *iov, int n)

@@ -64,6 +64,13 @@ BT_MUST bool stream_write(struct stream *, const struct iovec *iov, int n);
 BT_MUST bool stream_write_more(struct stream *, const struct iovec *iov, int n);
 /* One piece. */
 BT_MUST bool stream_put(struct stream *, const void *bytes, size_t n);
+/* Bytes moved into a pipe, by splice(2): as stream_read() says it, or STREAM_UNABLE: not of this
+ * kind of connection, read instead. For pipe.c, which says what else there is to know. */
+ssize_t stream_splice_in(struct stream *, int pipe, size_t cap);
+enum { STREAM_UNABLE = -4 };
+/* Bytes moved out of a pipe that holds `n`, or BT_IO_AGAIN (ready() tells), BT_IO_ERROR (`cut`). Only
+ * while nothing is pending. */
+ssize_t stream_splice_out(struct stream *, int pipe, size_t n);
 /* Whether the other side has ended or was reset, without taking what it said before; for who is
  * called while he has nothing to read. At most one call (a peek), and only when `readable`. */
 bool stream_gone(struct stream *);

@@ -39,6 +39,8 @@
     X(tunnels, "tunnel.opened", BT_COUNT, "tunnels", "CONNECT requests that got their tunnel.") \
     X(tunnels_open, "tunnel.open", BT_GAUGE, "tunnels", "Tunnels that are open.") \
     X(tunnel_bytes, "tunnel.bytes", BT_COUNT, "bytes", "Bytes moved through tunnels, both directions.") \
+    X(spliced, "bulk.spliced", BT_COUNT, "bytes", "Bytes of tunnels and bodies that moved without a copy.") \
+    X(pipes, "bulk.pipes", BT_GAUGE, "pipes", "Pipes in use for that.") \
     X(origin_dials, "origin.dials", BT_COUNT, "connections", "Connections to origins begun.") \
     X(origin_dial_failed, "origin.dial_failed", BT_COUNT, "connections", "Connections to origins refused, unreachable or too slow.") \
     X(origin_reused, "origin.reused", BT_COUNT, "requests", "Requests sent on a kept origin connection.") \

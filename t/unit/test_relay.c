@@ -155,7 +155,9 @@ static void a_slow_reader_slows_the_writer(void **state)
         turn_for(1);
         assert_true(stream_pending(&b) <= BUFFER_IN);
     }
-    assert_true(stream_pending(&b) > 0);
+    assert_non_null(r.way[0].pipe); /* it looked like bulk */
+    assert_true(r.way[0].pipe->held > 0);
+    assert_int_equal(stream_pending(&b), 0);
     assert_true(sent > r.bytes[0]);
     shutdown(at_a, SHUT_WR);
     for (int i = 0; i < 20000 && got < sent; i++) {
@@ -172,6 +174,93 @@ static void a_slow_reader_slows_the_writer(void **state)
     assert_true(ended(at_b));
     assert_int_equal(stream_pending(&b), 0);
     assert_null(b.pending);
+    assert_null(r.way[0].pipe);
+}
+
+static void a_pipe_goes_with_what_it_holds(void **state)
+{
+    static char chunk[64 * 1024];
+    int stuck = 0;
+
+    (void)state;
+    start();
+    fcntl(at_a, F_SETFL, O_NONBLOCK);
+    while (stuck < 20) {
+        stuck = send(at_a, chunk, sizeof chunk, MSG_NOSIGNAL) > 0 ? 0 : stuck + 1;
+        turn_for(1);
+    }
+    assert_non_null(r.way[0].pipe);
+    slam(at_b);
+    at_b = -1;
+    wait_for(over);
+    assert_int_equal(why, RELAY_B_FAILED);
+    assert_null(r.way[0].pipe);
+}
+
+static void several_buffers_at_once_pass(void **state)
+{
+    size_t want = (size_t)BUFFER_IN * 20, got = 0;
+    char *text = calloc(1, want);
+
+    (void)state;
+    setsockopt(at_a, SOL_SOCKET, SO_SNDBUF, &(int){4 << 20}, sizeof(int));
+    fcntl(at_a, F_SETFL, O_NONBLOCK);
+    start();
+    for (size_t sent = 0; got < want;) {
+        ssize_t n = sent < want ? send(at_a, text + sent, want - sent, MSG_NOSIGNAL) : 0;
+
+        sent += n > 0 ? (size_t)n : 0;
+        turn_for(1);
+        while ((n = recv(at_b, text, want, MSG_DONTWAIT)) > 0)
+            got += (size_t)n;
+    }
+    assert_int_equal(r.bytes[0], want);
+    free(text);
+}
+
+static void without_pipes_it_copies(void **state)
+{
+    struct pipe *all[PIPES_MAX];
+
+    for (int i = 0; i < PIPES_MAX; i++)
+        assert_non_null(all[i] = pipe_take());
+    assert_null(pipe_take());
+    several_buffers_at_once_pass(state);
+    for (int i = 0; i < PIPES_MAX; i++)
+        pipe_give(&all[i]);
+    pipe_close_spare();
+}
+
+static void urgent_bytes_hide_nothing(void **state)
+{
+    size_t want = (size_t)BUFFER_IN * 8, got = 0;
+    char *text = calloc(1, want);
+
+    (void)state;
+    setsockopt(at_a, SOL_SOCKET, SO_SNDBUF, &(int){4 << 20}, sizeof(int));
+    fcntl(at_a, F_SETFL, O_NONBLOCK);
+    start();
+    for (size_t sent = 0; sent < want;) {
+        ssize_t n = send(at_a, text + sent, want - sent < 100000 ? want - sent : 100000,
+                         MSG_NOSIGNAL);
+
+        sent += n > 0 ? (size_t)n : 0;
+        (void)!send(at_a, "!", 1, MSG_OOB | MSG_NOSIGNAL); /* goes beside the bytes */
+        turn_for(1);
+        while ((n = recv(at_b, text, want, MSG_DONTWAIT)) > 0)
+            got += (size_t)n;
+    }
+    shutdown(at_a, SHUT_WR);
+    for (int i = 0; i < 1000 && !r.done[0]; i++) {
+        turn_for(1);
+        for (ssize_t n; (n = recv(at_b, text, want, MSG_DONTWAIT)) > 0;)
+            got += (size_t)n;
+    }
+    assert_true(r.done[0]);
+    for (ssize_t n; (n = recv(at_b, text, want, MSG_DONTWAIT)) > 0;)
+        got += (size_t)n;
+    assert_true(got >= want && got < want + 100);
+    free(text);
 }
 
 static void silence_ends_it(void **state)
@@ -247,27 +336,6 @@ static void both_may_be_over_before_it_starts(void **state)
     assert_int_equal(why, RELAY_ENDED);
 }
 
-static void several_buffers_at_once_pass(void **state)
-{
-    size_t want = (size_t)BUFFER_IN * 20, got = 0;
-    char *text = calloc(1, want);
-
-    (void)state;
-    setsockopt(at_a, SOL_SOCKET, SO_SNDBUF, &(int){4 << 20}, sizeof(int));
-    fcntl(at_a, F_SETFL, O_NONBLOCK);
-    start();
-    for (size_t sent = 0; got < want;) {
-        ssize_t n = sent < want ? send(at_a, text + sent, want - sent, MSG_NOSIGNAL) : 0;
-
-        sent += n > 0 ? (size_t)n : 0;
-        turn_for(1);
-        while ((n = recv(at_b, text, want, MSG_DONTWAIT)) > 0)
-            got += (size_t)n;
-    }
-    assert_int_equal(r.bytes[0], want);
-    free(text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +348,9 @@ int main(void)
         relayed(a_stopped_relay_says_nothing),
         relayed(both_may_be_over_before_it_starts),
         relayed(several_buffers_at_once_pass),
+        relayed(a_pipe_goes_with_what_it_holds),
+        relayed(without_pipes_it_copies),
+        relayed(urgent_bytes_hide_nothing),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
