@@ -111,7 +111,6 @@ miss_access deny lan
 follow_x_forwarded_for allow lan
 spoof_client_ip allow all
 host_verify_strict on
-client_ip_max_connections 10
 client_netmask 255.255.255.0
 cachemgr_passwd secret all
 auth_param basic program /bin/true /etc/passwd
@@ -128,8 +127,6 @@ request_header_replace User-Agent Nutscrape/1.0 (CP/M; 8-bit)
 reply_header_replace Server x
 request_header_add X-Site "main office" lan
 reply_header_add X-Site office
-request_body_max_size 1 MB
-reply_body_max_size 10 MB lan
 delay_pools 2
 client_delay_pools 1
 response_delay_pool slow aggregate-restore=1000
@@ -137,7 +134,6 @@ icap_enable on
 ecap_enable on
 cache_peer parent.example.com parent 3128 0 no-query default login=a:b name=p weight=2 tls tls-min-version=1.2
 never_direct allow all
-tcp_outgoing_address 192.0.2.1 lan
 tcp_outgoing_tos 0x20 lan
 tcp_outgoing_mark 0x1 lan
 mark_client_packet 0x1 lan
