@@ -223,8 +223,6 @@ qos_flows tos local-hit=0x30
 cpu_affinity_map process_numbers=1,2 cores=1,3
 pipeline_prefetch 3
 wccp2_service standard 0 password=x
-uri_whitespace strip
-note k v lan
 LINES
 my %first;
 $said = parse($base . join '', map "$_\n", @tuning);
