@@ -103,27 +103,30 @@ static const struct bt_directive directives[] = {
     {.name = "reply_body_max_size",
      .args = "size|none fastacls",
      .unit = "bytes",
-     .doc = "Largest body of an answer, by the first line whose ACLs all hold: 403 with ERR_TOO_BIG "
-            "when its length is known to be larger, else it is cut there, so that the client sees "
-            "that it is not whole. 0 or none: no limit.",
+     .doc =
+         "Largest body of an answer, by the first line whose ACLs all hold: 403 with ERR_TOO_BIG "
+         "when its length is known to be larger, else it is cut there, so that the client sees "
+         "that it is not whole. 0 or none: no limit.",
      .set = limits_reply_set,
      .phase = BT_AT_RESPONSE},
     BT_SET_AS(CONF, client_ip_max, "int(-1..)", "client_ip_max_connections", "-1",
               "How many connections one client address may have at a time, in all workers of one "
               "generation together (those of workers that drain after a reload do not count); more "
               "are closed at once. -1: no limit."),
-    SIZE(read_ahead_gap, "read_ahead_gap", "KB", "64 KB",
-         "How much of an answer is read ahead of a client that takes it slowly: nothing more is held "
-         "in memory for it. At least 4 KB and at most 64 KB."),
+    SIZE(
+        read_ahead_gap, "read_ahead_gap", "KB", "64 KB",
+        "How much of an answer is read ahead of a client that takes it slowly: nothing more is held "
+        "in memory for it. At least 4 KB and at most 64 KB."),
     BT_SET(CONF, half_closed, "half_closed_clients", "off",
            "on: a client that closes its half of the connection while it waits still gets its "
            "answer; off: it is taken to be gone, and the exchange ends. Tunnels keep a half-closed "
            "side in any case."),
-    BT_SET_AS(CONF, relaxed, "on|off|warn", "relaxed_header_parser", "off",
-              "on (warn: and say so in the log): what has one meaning only is taken although it is "
-              "not written as it should be: several blanks or tabs between the parts of the request "
-              "line and behind it, and a request without a body all of whose lines end in a bare "
-              "LF, whose connection is not kept. All else is refused as with off."),
+    BT_SET_AS(
+        CONF, relaxed, "on|off|warn", "relaxed_header_parser", "off",
+        "on (warn: and say so in the log): what has one meaning only is taken although it is "
+        "not written as it should be: several blanks or tabs between the parts of the request "
+        "line and behind it, and a request without a body all of whose lines end in a bare "
+        "LF, whose connection is not kept. All else is refused as with off."),
     BT_SET_AS(CONF, uri_whitespace, "strip|deny|allow|encode|chop", "uri_whitespace", "deny",
               "Blanks in the path of a URL, when the request line still has but one meaning: strip "
               "takes them out, encode (and allow) makes them %20, chop ends the URL there, deny "
@@ -135,9 +138,10 @@ static const struct bt_directive directives[] = {
             "family whose ACLs all hold; without one, the kernel chooses.",
      .set = outgoing_set,
      .phase = BT_AT_UPSTREAM},
-    BT_SET_AS(CONF, dial_gap, "int(1..)", "happy_eyeballs_connect_timeout", "250",
-              "Milliseconds after which the next address of an origin is tried beside one that does "
-              "not answer."),
+    BT_SET_AS(
+        CONF, dial_gap, "int(1..)", "happy_eyeballs_connect_timeout", "250",
+        "Milliseconds after which the next address of an origin is tried beside one that does "
+        "not answer."),
     {.name = "dns_v4_first",
      .args = "on|off",
      .doc = "Obsolete, and still done: on tries the IPv4 addresses of a name before the others.",

@@ -17,7 +17,7 @@ struct core_conf {
     bool suppress_version;
     /* policy */
     struct bt_rules *http_access;
-    struct upgrade_rules *upgrades; /* http_upgrade_request_protocols */
+    struct upgrade_rules *upgrades;  /* http_upgrade_request_protocols */
     struct bt_rules *reply_body_max; /* first match; its line's word 0 is the size */
     struct outgoing *outgoing;       /* tcp_outgoing_address; NULL: the kernel chooses */
     int64_t client_ip_max;           /* -1: no limit */

@@ -42,9 +42,10 @@ bool outgoing_v4_first_set(void *conf_, const struct bt_line *line, struct bt_er
 {
     struct core_conf *conf = conf_;
 
-    bt_caution(err, &line->name,
-               "dns_v4_first is obsolete: addresses of both families are tried side by side, so the "
-               "line can be removed; it still says which family is tried first");
+    bt_caution(
+        err, &line->name,
+        "dns_v4_first is obsolete: addresses of both families are tried side by side, so the "
+        "line can be removed; it still says which family is tried first");
     conf->v4_first = str_eq_literal(line->args.word[0].text, "on");
     return true;
 }

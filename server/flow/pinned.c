@@ -50,9 +50,10 @@ void pinned_note_request(struct bt_txn *txn)
 /* A client that talks to a proxy uses such schemes only when it is told that they work (RFC 4559 6). */
 static void say_support(struct bt_txn *txn)
 {
-    txn->rep.field[txn->rep.n++] = (struct head_field){.id = HEADER_OTHER,
-                                                       .name = BT_STR("Proxy-Support"),
-                                                       .value = BT_STR("Session-Based-Authentication")};
+    txn->rep.field[txn->rep.n++] = (struct head_field){
+        .id = HEADER_OTHER,
+        .name = BT_STR("Proxy-Support"),
+        .value = BT_STR("Session-Based-Authentication")};
 }
 
 void pinned_note_response(struct bt_txn *txn)

@@ -68,8 +68,9 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
     {.name = "connection-auth",
      .args = "on|off",
      .preset = "on",
-     .doc = "Logins that are bound to a connection (NTLM, Negotiate): the connection to the origin is "
-            "kept for that client alone; off: origins' offers of such logins are taken out.",
+     .doc =
+         "Logins that are bound to a connection (NTLM, Negotiate): the connection to the origin is "
+         "kept for that client alone; off: origins' offers of such logins are taken out.",
      .offset = offsetof(struct ports_options, connection_auth)},
     IGNORED("disable-pmtu-discovery", "word", pmtu, "Path MTU discovery is left to the kernel."),
     IGNORED("worker-queues", NULL, ignored, "Each worker has a socket of its own in any case."),

@@ -129,7 +129,7 @@ struct bt_txn {
     const struct sockaddr *lone_addr;
     struct dial *dial; /* NULL: nothing was dialled */
     bool dialling;
-    struct origin *origin; /* the connection under way; NULL: none */
+    struct origin *origin;                    /* the connection under way; NULL: none */
     const struct sockaddr *from_v4, *from_v6; /* tcp_outgoing_address; NULL: the kernel chooses */
     bool from_known;                          /* it was asked */
     bool pin;                                 /* a login is bound to the connection */

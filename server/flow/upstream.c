@@ -200,8 +200,8 @@ static enum go origin_dial(struct bt_txn *txn)
     }
     if (txn->dial->fd < 0)
         return dial_failed(txn);
-    origin_attach(txn, origin_new(txn->dial->fd, txn->dial->addr,
-                                  outgoing_for(txn, txn->dial->addr)));
+    origin_attach(txn,
+                  origin_new(txn->dial->fd, txn->dial->addr, outgoing_for(txn, txn->dial->addr)));
     txn->dial = NULL; /* a second try dials anew */
     txn->reused = false;
     return GO_ON;

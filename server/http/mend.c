@@ -33,7 +33,8 @@ static bt_str first_line(const char *buf, size_t len)
 
 static bool is_version(bt_str word)
 {
-    return word.len == 8 && (memcmp(word.at, "HTTP/1.1", 8) == 0 || memcmp(word.at, "HTTP/1.0", 8) == 0);
+    return word.len == 8 &&
+           (memcmp(word.at, "HTTP/1.1", 8) == 0 || memcmp(word.at, "HTTP/1.0", 8) == 0);
 }
 
 /* Exactly one blank between the parts, and none behind, unless that may be mended. */

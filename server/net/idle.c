@@ -19,7 +19,7 @@ enum { BUCKETS = 2048, PER_PEER = 256, TOTAL = 65536 };
 
 static struct idle_peer *buckets[BUCKETS];
 static struct timeout_class waiting; /* its list is all idle ones, longest idle first */
-static int64_t oldest_us; /* 0: any age */
+static int64_t oldest_us;            /* 0: any age */
 static unsigned most_per_peer = PER_PEER, most = TOTAL, n_idle;
 
 /* ---- peers ---- */

@@ -284,10 +284,11 @@ static bool open_control(struct start *start, const struct admin_owner *owner)
 static bool make_segment(struct start *start)
 {
     if (!flow_share(start->workers))
-        return bt_complain(&start->err, NULL,
-                           "no shared memory for client_ip_max_connections: %s; give the system more "
-                           "room",
-                           strerror(errno));
+        return bt_complain(
+            &start->err, NULL,
+            "no shared memory for client_ip_max_connections: %s; give the system more "
+            "room",
+            strerror(errno));
     if (!counter_make(&start->segment, start->workers))
         return bt_complain(&start->err, NULL,
                            "no shared memory for the counters: %s; give the system more room",

@@ -110,9 +110,9 @@ static void waiting(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(request_line), cmocka_unit_test(target), cmocka_unit_test(target_never),
-        cmocka_unit_test(bare), cmocka_unit_test(waiting)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(request_line), cmocka_unit_test(target),
+                                       cmocka_unit_test(target_never), cmocka_unit_test(bare),
+                                       cmocka_unit_test(waiting)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
