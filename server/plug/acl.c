@@ -63,7 +63,9 @@ struct acl {
     struct bt_word name;    /* where it was first defined */
     struct bt_word type_at; /* and its type's name there, or of its first use */
     const char *place;
-    struct acl_type *type; /* NULL: all, or a type that does not exist */
+    struct acl_type *type;  /* NULL: all, or a type that does not exist */
+    struct acl_reach reach; /* any-of, all-of: what it has of its members */
+    bool found;             /* somebody has asked for it by name */
     struct acl_values *values, *last;
     size_t n;
 };
@@ -114,12 +116,18 @@ static const struct bt_acl_type manager_row = {
 struct acl_predefined {
     const char *name, *type, *values;
 };
+enum { PREDEFINED_VALUES = 32 };
 static const struct acl_predefined predefined[] = {
     {"all", "src", ""},
     {"manager", "manager", ""},
     {"localhost", "src", "127.0.0.1/32 ::1/128"},
     {"to_localhost", "dst", "127.0.0.0/8 0.0.0.0/32 ::1/128 ::/128"},
     {"to_linklocal", "dst", "169.254.0.0/16 fe80::/10"},
+    /* What no client from outside has any business with: all that is not the public internet. */
+    {"to_private", "dst",
+     "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 "
+     "192.168.0.0/16 198.18.0.0/15 224.0.0.0/4 240.0.0.0/4 ::/128 ::1/128 64:ff9b::/96 fc00::/7 "
+     "fe80::/10 fec0::/10 ff00::/8"},
     {"CONNECT", "method", "CONNECT"},
     {"ssl::certHasExpired", "ssl_error", "X509_V_ERR_CERT_HAS_EXPIRED"},
     {"ssl::certNotYetValid", "ssl_error", "X509_V_ERR_CERT_NOT_YET_VALID"},
@@ -205,10 +213,10 @@ static void values_add(struct acls *acls, struct acl *acl, struct bt_args args)
 static struct bt_args predefined_values(struct acls *acls, const char *text)
 {
     bt_str rest = str_from(text), word;
-    struct bt_word *words = bt_alloc(acls->arena, 8 * sizeof *words);
+    struct bt_word *words = bt_alloc(acls->arena, PREDEFINED_VALUES * sizeof *words);
     size_t n = 0;
 
-    while (n < 8 && str_word(&rest, &word))
+    while (n < PREDEFINED_VALUES && str_word(&rest, &word))
         words[n++].text = bt_str_copy(acls->arena, word);
     return (struct bt_args){words, n};
 }
@@ -238,13 +246,23 @@ static struct acl *predefined_make(struct acls *acls, const struct acl_predefine
     return acl;
 }
 
-struct acl *acl_find(struct acls *acls, bt_str name, const struct bt_word *at, struct bt_error *err)
+static struct acl *acl_get(struct acls *acls, bt_str name, const struct bt_word *at,
+                           struct bt_error *err)
 {
     struct acl *acl = table_find(&acls->by_name, name);
     const struct acl_predefined *which = NULL;
 
     if (acl == NULL && (which = predefined_find(name)) != NULL)
         acl = predefined_make(acls, which, at, err);
+    return acl;
+}
+
+struct acl *acl_find(struct acls *acls, bt_str name, const struct bt_word *at, struct bt_error *err)
+{
+    struct acl *acl = acl_get(acls, name, at, err);
+
+    if (acl != NULL)
+        acl->found = true;
     return acl;
 }
 
@@ -308,6 +326,26 @@ static bool takes_values(const struct bt_acl_type *row)
     return row->args != NULL && *row->args != '\0';
 }
 
+/* any-of and all-of are what their members are. Who has looked at the group already must not have
+ * looked at something else. */
+static bool group_take(struct acls *acls, struct acl *acl, struct bt_args names,
+                       struct bt_error *err)
+{
+    struct acl_reach was = acl->reach;
+
+    if (acl->type->row->compile != acl_group_compile)
+        return true;
+    if (!acl_group_members(acls, acl, names, &acl->reach, err))
+        return false;
+    if (acl->found && (was.earliest != acl->reach.earliest || was.depth != acl->reach.depth ||
+                       was.slow != acl->reach.slow))
+        return bt_complain(err, &names.word[0],
+                           "ACL %s has been used above, and this would change what it is; write "
+                           "all its lines before that",
+                           acl->name.text.at);
+    return true;
+}
+
 static bool values_take(struct acls *acls, struct acl *acl, const struct bt_line *line,
                         struct bt_error *err)
 {
@@ -323,7 +361,8 @@ static bool values_take(struct acls *acls, struct acl *acl, const struct bt_line
         return true;
     }
     of.folds = (acl->type->row->flags & BT_FOLDS) != 0;
-    if (!grammar_words(acl->type->grammar, &of, &line->args.word[1], args, &out, err))
+    if (!grammar_words(acl->type->grammar, &of, &line->args.word[1], args, &out, err) ||
+        !group_take(acls, acl, out.args, err))
         return false;
     values_add(acls, acl, out.args);
     return true;
@@ -336,7 +375,7 @@ bool acl_define(void *conf, const struct bt_line *line, struct bt_error *err)
 
     if (name->text.len == 0 || name->text.at[0] == '!')
         return bt_complain(err, name, "an ACL's name cannot be empty or begin with \"!\"");
-    struct acl *acl = acl_find(acls, name->text, name, err);
+    struct acl *acl = acl_get(acls, name->text, name, err);
     if (acl != NULL && predefined_again(acl, name, type, err))
         return true;
     /* Squid's own definition of it, as files may have copied it: theirs holds from here on. */
@@ -557,16 +596,22 @@ const char *acl_place(const struct acl *acl)
 
 enum bt_phase acl_earliest(const struct acl *acl)
 {
-    return acl->type == NULL ? BT_AT_ACCEPT : acl->type->row->earliest;
+    if (acl->type == NULL)
+        return BT_AT_ACCEPT;
+    return acl->reach.earliest > acl->type->row->earliest ? acl->reach.earliest
+                                                          : acl->type->row->earliest;
 }
 
 bool acl_is_slow(const struct acl *acl)
 {
-    return acl->type != NULL && (acl->type->row->flags & BT_SLOW) != 0 && !acl->no_dns;
+    return acl->reach.slow ||
+           (acl->type != NULL && (acl->type->row->flags & BT_SLOW) != 0 && !acl->no_dns);
 }
 
 bool acl_is_fresh(const struct acl *acl)
 {
+    if (acl->reach.depth > 0)
+        return acl->reach.fresh;
     return acl->type != NULL && (acl->type->row->flags & BT_FRESH) != 0;
 }
 
@@ -575,8 +620,15 @@ bool acl_is_all(const struct acl *acl)
     return acl->how == HOW_ALL;
 }
 
+unsigned acl_depth(const struct acl *acl)
+{
+    return acl->reach.depth;
+}
+
 unsigned acl_cost(const struct acl *acl)
 {
+    if (acl->reach.depth > 0)
+        return acl->reach.cost;
     return acl->type == NULL ? 0 : acl->type->row->cost;
 }
 

@@ -73,6 +73,26 @@ bool acl_is_fresh(const struct acl *); /* asked each time */
 bool acl_is_all(const struct acl *);   /* matches everything, without being asked */
 unsigned acl_cost(const struct acl *);
 
+/* ---- any-of, all-of: acl_group.c ---- */
+
+/* What a group has of its members: it is known when the last of them is, may wait when one may, has
+ * a side effect when one has. They are asked anew each time, and remember what they said. */
+struct acl_reach {
+    enum bt_phase earliest;
+    unsigned depth; /* 1 + that of the deepest member; 0: no group */
+    unsigned cost;
+    bool slow, fresh;
+};
+unsigned acl_depth(const struct acl *);
+/* .compile of both types, .match of each. */
+void *acl_group_compile(struct bt_args, struct bt_arena *, struct bt_error *);
+enum bt_match acl_any_match(const void *compiled, struct bt_txn *);
+enum bt_match acl_all_match(const void *compiled, struct bt_txn *);
+/* The members of one line are `names`, each with or without !: they must be defined above. Widens
+ * *reach. false after a complaint. */
+BT_MUST bool acl_group_members(struct acls *, const struct acl *group, struct bt_args names,
+                               struct acl_reach *, struct bt_error *);
+
 /* ---- evaluation ---- */
 
 /* What one exchange has learnt so far: in its arena, made at first use. */

@@ -1,4 +1,4 @@
-/* acl_known.c - the rows of acl.c, and every ACL type of Squid's language that is not built yet.
+/* acl_known.c - the rows of acl.c and acl_group.c, and every ACL type of Squid's language that is not built yet.
  *
  * A configuration that uses one is refused, since a condition that never matches is worse than none;
  * its values are checked all the same, so that its writer hears of every fault at once. A module that
@@ -162,6 +162,21 @@ static void *server_name_check(struct bt_args args, struct bt_arena *arena, stru
     }
 
 static const struct bt_acl_type types[] = {
+    {.name = "any-of",
+     .args = "word...",
+     .doc = "One of these ACLs (each with or without !) matches. It may wait, and is known, as its "
+            "members are.",
+     .flags = BT_FRESH,
+     .compile = acl_group_compile,
+     .match = acl_any_match},
+    {.name = "all-of",
+     .args = "word...",
+     .doc =
+         "All of these ACLs (each with or without !) match; several lines are alternatives. It may "
+         "wait, and is known, as its members are.",
+     .flags = BT_FRESH,
+     .compile = acl_group_compile,
+     .match = acl_all_match},
     KNOWN("srcdomain", "word...", BT_AT_ACCEPT, BT_SLOW, NULL,
           "The reverse name of the client is one of these; .NAME holds all below."),
     KNOWN("srcdom_regex", "regex...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
@@ -193,8 +208,6 @@ static const struct bt_acl_type types[] = {
     KNOWN("eui64", "word...", BT_AT_ACCEPT, 0, hardware_all_check,
           "The client's address is made of one of these hardware addresses."),
     KNOWN("random", "word", BT_AT_ACCEPT, BT_FRESH, random_check, "A die falls so."),
-    KNOWN("any-of", "word...", BT_AT_ACCEPT, BT_FRESH, NULL, "One of these ACLs matches."),
-    KNOWN("all-of", "word...", BT_AT_ACCEPT, BT_FRESH, NULL, "All of these ACLs match."),
     KNOWN("note", "word [word...]", BT_AT_ACCEPT, BT_FRESH, NULL,
           "The exchange has this annotation, with one of these values."),
     KNOWN("annotate_transaction", "word...", BT_AT_ACCEPT, BT_FRESH, annotate_check,
