@@ -99,6 +99,7 @@ test_rows() {
         fuzz=$(canon "${source%.c}")
         case $source in
         t/fuzz/fuzz_conf*.c) pure=libbt_conf.a\ libbt_stat.a\ libbt_base.a ;;
+        t/fuzz/fuzz_helper.c) pure=libbt_net.a\ libbt_base.a ;;
         *) pure=libbt_http.a\ libbt_base.a ;;
         esac
         echo "FUZZERS += ${source%.c}"

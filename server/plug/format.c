@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "bt_format.h"
 #include "plug/field.h"
+#include "plug/generation.h"
 #include "plug/registry.h"
 
 enum encoding {
@@ -564,4 +566,22 @@ size_t format_render(const struct format *format, struct bt_txn *txn, char *buf,
         }
     }
     return (size_t)(at - buf);
+}
+
+/* ---- for modules (bt_format.h): the same, with the registry of this process ---- */
+
+struct bt_format *bt_format_new(struct bt_arena *arena, const struct bt_word *at, bt_str text,
+                                struct bt_error *err)
+{
+    return (struct bt_format *)format_compile(generation_current->registry, at, text, arena, err);
+}
+
+enum bt_phase bt_format_earliest(const struct bt_format *format)
+{
+    return format_earliest((const struct format *)format);
+}
+
+size_t bt_format_render(const struct bt_format *format, struct bt_txn *txn, char *buf, size_t cap)
+{
+    return format_render((const struct format *)format, txn, buf, cap);
 }
