@@ -29,6 +29,9 @@ use Bobtail::Wait;
 our @EXPORT = qw(proxy bobtail parse);
 my @all;
 
+# Seconds that descriptors and gauges may take to settle at the end.
+our $moment = 5;
+
 # Directives that a test may leave out. 127.0.0.1 is in no other test's way: the port is 0.
 my @defaults = (
     [qr/https?_port|ascii_port/, 'http_port 127.0.0.1:0'],
@@ -232,7 +235,7 @@ sub left_open
     for my $pid ($self->carriers) {
         my $before = $self->{descriptors}{$pid} or next;    # a worker that came later
         my $now;
-        wait_for(sub { $now = descriptors_of($pid); keys %$now <= keys %$before }, 5);
+        wait_for(sub { $now = descriptors_of($pid); keys %$now <= keys %$before }, $moment);
         next if keys %$now <= keys %$before;
         my %known;
         $known{$_}++ for values %$before;
@@ -251,8 +254,9 @@ sub left_counted
     wait_for(sub {
         %now = %{ stats($self, '--kind', 'gauge') };
         @off = grep { ($now{$_} // 0) != ($before{$_} // 0) } sort keys %before;
-        return !@off;
-    }, 5);
+        return %now && !@off;
+    }, $moment);
+    return 'bobtailctl told no gauges' unless %now && %before;
     return map { "gauge $_ is $now{$_}, and was $before{$_} when it stood" } @off;
 }
 
@@ -276,9 +280,11 @@ sub said_wrong
 }
 
 # One test for each server: called by done.
+my $looked_over = 0;
 sub check_all
 {
     my $number = 0;
+    $looked_over = 1;
     for my $self (grep { $_->{pid} } @all) {
         my @wrong = $self->stop;
         my $name = @all > 1 ? 'server ' . ++$number . ' ended clean' : 'the server ended clean';
@@ -295,7 +301,8 @@ END {
     for my $self (@all) {
         next if $self->{owner} != $$;
         $self->kill_it;
-        File::Path::remove_tree($self->{dir}) unless $self->{keep} || $status;
+        # Of a test that broke off, all may be of use.
+        File::Path::remove_tree($self->{dir}) unless $self->{keep} || ($status && !$looked_over);
     }
     $? = $status;
 }

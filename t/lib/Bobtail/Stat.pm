@@ -54,7 +54,7 @@ sub stats
     my $numbers = $said->{status} eq '0' && eval { JSON::PP::decode_json($said->{output}) };
 
     return $numbers if ref $numbers eq 'HASH';
-    Test::More::diag("bobtailctl stats --json @words: status $said->{status}: $said->{output}");
+    Test::More::note("bobtailctl stats --json @words: status $said->{status}: $said->{output}");
     return {};
 }
 
