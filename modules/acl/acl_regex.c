@@ -4,6 +4,8 @@
  *   acl robots browser bot +i Spider
  *   acl old req_header X-Version ^1\.
  *
+ * All patterns of a type that look at the same text are one set, asked once an exchange.
+ *
  * -i folds case from there to the end of the line, +i stops that. URLs are looked at with one level
  * of escapes undone, so that %61ds is ads, when all their escapes are good; else as they are.
  *
@@ -13,12 +15,15 @@
 
 #include "bt.h"
 
-/* The patterns of one line. */
-struct patterns {
+/* All patterns that look at one text: of a type, or of a type and a header. */
+struct look {
     bt_str header; /* req_header, rep_header: its name */
-    bool no_dns;   /* dstdom_regex -n */
+    struct bt_regexes *regexes;
+};
+struct patterns {
+    bool no_dns; /* dstdom_regex -n */
     size_t n;
-    struct bt_regex *regex[];
+    struct look look[];
 };
 
 static bool is(const struct bt_word *word, const char *text)
@@ -29,67 +34,97 @@ static bool is(const struct bt_word *word, const char *text)
 
 /* ---- compiling ---- */
 
-static struct patterns *patterns_compile(const struct bt_word *word, size_t n,
-                                         struct bt_arena *arena, struct bt_error *err)
+static bool line_add(struct bt_regexes *to, uint32_t owner, const struct bt_word *word, size_t n,
+                     struct bt_error *err)
 {
-    struct patterns *all = bt_alloc(arena, sizeof *all + n * sizeof(struct bt_regex *));
     bool nocase = false, good = true;
 
     for (size_t i = 0; i < n; i++) {
         const char *why = "";
         size_t offset = 0;
-        if (is(&word[i], "-i") || is(&word[i], "+i")) {
+        if (is(&word[i], "-i") || is(&word[i], "+i"))
             nocase = word[i].text.at[0] == '-';
-            continue;
-        }
-        struct bt_regex *regex = bt_regex_new(arena, word[i].text, nocase, &why, &offset);
-        if (regex == NULL)
+        else if (!bt_regexes_add(to, word[i].text, nocase, owner, &why, &offset))
             good = bt_complain(err, &word[i], "'%s': %s at byte %zu", word[i].text.at, why,
                                offset + 1);
-        all->regex[all->n++] = regex;
     }
+    return good;
+}
+
+static size_t lines_of(const struct bt_acl_values *acl, size_t n)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < n; i++)
+        lines += acl[i].lines;
+    return lines;
+}
+
+/* The look at that header; a new one when it is the first. */
+static struct look *look_at(struct patterns *all, bt_str header, struct bt_arena *arena)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (bt_str_eq_nocase(all->look[i].header, header))
+            return &all->look[i];
+    all->look[all->n] = (struct look){header, bt_regexes_new(arena)};
+    return &all->look[all->n++];
+}
+
+static struct patterns *all_compile(const struct bt_acl_values *acl, size_t n, bool headers,
+                                    struct bt_arena *arena, struct bt_error *err)
+{
+    struct patterns *all = bt_alloc(arena,
+                                    sizeof *all + (lines_of(acl, n) + 1) * sizeof(struct look));
+    bool good = true;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < acl[i].lines; k++) {
+            const struct bt_args *line = &acl[i].line[k];
+            size_t from = headers ? 1 : 0;
+            bt_str header = headers && line->n > 0 ? line->word[0].text : BT_STR_NONE;
+            if (line->n >= from)
+                good &= line_add(look_at(all, header, arena)->regexes, (uint32_t)i,
+                                 line->word + from, line->n - from, err);
+        }
+    for (size_t i = 0; good && i < all->n; i++)
+        bt_regexes_seal(all->look[i].regexes);
     return good ? all : NULL;
 }
 
-static void *plain_compile(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+static void *plain_compile(const struct bt_acl_values *acl, size_t n, struct bt_arena *arena,
+                           struct bt_error *err)
 {
-    return patterns_compile(args.word, args.n, arena, err);
+    return all_compile(acl, n, false, arena, err);
 }
 
-static void *host_compile(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+static void *host_compile(const struct bt_acl_values *acl, size_t n, struct bt_arena *arena,
+                          struct bt_error *err)
 {
-    size_t skip = args.n > 0 && is(&args.word[0], "-n") ? 1 : 0;
-    struct patterns *all = patterns_compile(args.word + skip, args.n - skip, arena, err);
+    struct patterns *all = all_compile(acl, n, false, arena, err);
 
+    /* All ACLs with -n are compiled together, and it stands first in each. */
     if (all != NULL)
-        all->no_dns = skip == 1;
+        all->no_dns = n > 0 && acl[0].args.n > 0 && is(&acl[0].args.word[0], "-n");
     return all;
 }
 
-static void *header_compile(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
+static void *header_compile(const struct bt_acl_values *acl, size_t n, struct bt_arena *arena,
+                            struct bt_error *err)
 {
-    struct patterns *all = patterns_compile(args.word + 1, args.n - 1, arena, err);
-
-    if (all != NULL)
-        all->header = args.word[0].text;
-    return all;
+    return all_compile(acl, n, true, arena, err);
 }
 
 /* ---- matching ---- */
 
-/* One pattern is enough; a broken one is not forgotten. */
-static enum bt_match any(const struct patterns *all, bt_str text)
+/* Two looks are as good as the worse of them: BROKEN only when one is. */
+static enum bt_match worse(enum bt_match one, enum bt_match other)
 {
-    enum bt_match said = BT_NO;
+    return one == BT_BROKEN || other == BT_BROKEN ? BT_BROKEN : BT_YES;
+}
 
-    for (size_t i = 0; i < all->n; i++) {
-        enum bt_match now = bt_regex_match(all->regex[i], text);
-        if (now == BT_YES)
-            return BT_YES;
-        if (now != BT_NO)
-            said = BT_BROKEN;
-    }
-    return said;
+static enum bt_match any(const struct patterns *all, bt_str text, uint64_t *bits)
+{
+    return all->n == 0 ? BT_YES : bt_regexes_find(all->look[0].regexes, text, bits);
 }
 
 static int hex(char c)
@@ -121,80 +156,91 @@ static bt_str unescape(struct bt_txn *txn, bt_str text)
     return (bt_str){out, n};
 }
 
-static enum bt_match url_match(const void *compiled, struct bt_txn *txn)
+static enum bt_match url_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
 {
-    return any(compiled, unescape(txn, bt_url(txn)));
+    return any(compiled, unescape(txn, bt_url(txn)), bits);
 }
 
-static enum bt_match urlpath_match(const void *compiled, struct bt_txn *txn)
+static enum bt_match urlpath_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
 {
     bt_str path = bt_path(txn);
 
-    return path.len == 0 ? BT_NO : any(compiled, unescape(txn, path));
+    return path.len == 0 ? BT_YES : any(compiled, unescape(txn, path), bits);
 }
 
 /* As dstdomain: an address as it is written, then by its reverse name or as `none`. */
-static enum bt_match host_match(const void *compiled, struct bt_txn *txn)
+static enum bt_match host_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
 {
     const struct patterns *all = compiled;
     bt_str name = bt_host(txn);
-    enum bt_match said = name.len == 0 ? BT_NO : any(all, name);
+    enum bt_match said = name.len == 0 ? BT_YES : any(all, name, bits);
 
-    if (said != BT_NO || all->no_dns || bt_host_addr(txn) == NULL)
+    if (all->no_dns || bt_host_addr(txn) == NULL)
         return said;
-    said = bt_reverse(txn, &name);
-    if (said == BT_WAIT)
+    enum bt_match reverse = bt_reverse(txn, &name);
+    if (reverse == BT_WAIT)
         return BT_WAIT;
-    return any(all, said == BT_YES ? name : BT_STR("none"));
+    return worse(said, any(all, reverse == BT_YES ? name : BT_STR("none"), bits));
 }
 
-/* One of the fields of that name. */
-static enum bt_match field_match(const struct patterns *all, struct bt_txn *txn, bt_str name,
-                                 bt_str (*get)(struct bt_txn *, bt_str, size_t))
+/* Each of the fields of that name. */
+static enum bt_match field_match(const struct look *look, struct bt_txn *txn, bt_str name,
+                                 bt_str (*get)(struct bt_txn *, bt_str, size_t), uint64_t *bits)
 {
-    enum bt_match said = BT_NO;
+    enum bt_match said = BT_YES;
     bt_str value;
 
-    for (size_t n = 0; (value = get(txn, name, n)).at != NULL; n++) {
-        enum bt_match now = any(all, value);
-        if (now == BT_YES)
-            return BT_YES;
-        if (now != BT_NO)
-            said = now;
-    }
+    for (size_t n = 0; (value = get(txn, name, n)).at != NULL; n++)
+        said = worse(said, bt_regexes_find(look->regexes, value, bits));
     return said;
 }
 
-static enum bt_match browser_match(const void *compiled, struct bt_txn *txn)
+static enum bt_match one_field(const struct patterns *all, struct bt_txn *txn, bt_str name,
+                               bt_str (*get)(struct bt_txn *, bt_str, size_t), uint64_t *bits)
 {
-    return field_match(compiled, txn, BT_STR("User-Agent"), bt_req_header);
+    return all->n == 0 ? BT_YES : field_match(&all->look[0], txn, name, get, bits);
 }
 
-static enum bt_match referer_match(const void *compiled, struct bt_txn *txn)
+static enum bt_match browser_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
 {
-    return field_match(compiled, txn, BT_STR("Referer"), bt_req_header);
+    return one_field(compiled, txn, BT_STR("User-Agent"), bt_req_header, bits);
 }
 
-static enum bt_match req_mime_match(const void *compiled, struct bt_txn *txn)
+static enum bt_match referer_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
 {
-    return field_match(compiled, txn, BT_STR("Content-Type"), bt_req_header);
+    return one_field(compiled, txn, BT_STR("Referer"), bt_req_header, bits);
 }
 
-static enum bt_match rep_mime_match(const void *compiled, struct bt_txn *txn)
+static enum bt_match req_mime_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
 {
-    return field_match(compiled, txn, BT_STR("Content-Type"), bt_rep_header);
+    return one_field(compiled, txn, BT_STR("Content-Type"), bt_req_header, bits);
 }
 
-static enum bt_match req_header_match(const void *compiled, struct bt_txn *txn)
+static enum bt_match rep_mime_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
+{
+    return one_field(compiled, txn, BT_STR("Content-Type"), bt_rep_header, bits);
+}
+
+static enum bt_match req_header_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
 {
     const struct patterns *all = compiled;
-    return field_match(all, txn, all->header, bt_req_header);
+    enum bt_match said = BT_YES;
+
+    for (size_t i = 0; i < all->n; i++)
+        said = worse(said,
+                     field_match(&all->look[i], txn, all->look[i].header, bt_req_header, bits));
+    return said;
 }
 
-static enum bt_match rep_header_match(const void *compiled, struct bt_txn *txn)
+static enum bt_match rep_header_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
 {
     const struct patterns *all = compiled;
-    return field_match(all, txn, all->header, bt_rep_header);
+    enum bt_match said = BT_YES;
+
+    for (size_t i = 0; i < all->n; i++)
+        said = worse(said,
+                     field_match(&all->look[i], txn, all->look[i].header, bt_rep_header, bits));
+    return said;
 }
 
 /* ---- the module ---- */
@@ -202,7 +248,7 @@ static enum bt_match rep_header_match(const void *compiled, struct bt_txn *txn)
 #define TYPE(its_name, its_args, since, how, with, text)                                           \
     {                                                                                              \
         .name = its_name, .args = its_args, .doc = text, .earliest = since, .flags = BT_FOLDS,     \
-        .compile = how, .match = with, .cost = 2                                                   \
+        .compile_all = how, .match_all = with, .cost = 2                                           \
     }
 
 static const struct bt_acl_type types[] = {
@@ -215,8 +261,8 @@ static const struct bt_acl_type types[] = {
      .doc = "The host of the URL matches; an address by its reverse name too, unless -n is given.",
      .earliest = BT_AT_REQUEST,
      .flags = BT_FOLDS | BT_NO_DNS,
-     .compile = host_compile,
-     .match = host_match,
+     .compile_all = host_compile,
+     .match_all = host_match,
      .cost = 2},
     TYPE("browser", "regex...", BT_AT_REQUEST, plain_compile, browser_match,
          "The User-Agent header matches."),

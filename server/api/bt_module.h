@@ -226,7 +226,10 @@ struct bt_field {
 /* One `acl NAME TYPE values` (all its lines together), as a type with compile_all sees it. */
 struct bt_acl_values {
     bt_str name;
-    struct bt_args args;
+    struct bt_args args; /* of all its lines, one after the other */
+    const struct bt_args
+        *line;    /* the same, line by line and without -n, for those to whom a line's */
+    size_t lines; /* beginning means something: -i, the name of a header */
 };
 struct bt_acl_type {
     const char *name; /* also aliases, separated by blanks: "localip myip" */
@@ -240,8 +243,9 @@ struct bt_acl_type {
     enum bt_match (*match)(const void *compiled, struct bt_txn *);
     /* Or all ACLs of the type in one look-up: set bit i for each acl[i] that matches. Returns YES
      * when the bits stand (whatever they are), WAIT (bits set so far are sure, the others are not
-     * known yet) or BROKEN. NULL of compile_all after a complaint. Both kinds are asked at most once
-     * an exchange and their answer is remembered, unless BT_FRESH is set. */
+     * known yet) or BROKEN (likewise, and the others will never be known). NULL of compile_all
+     * after a complaint. Both kinds are asked at most once an exchange and their answer is
+     * remembered, unless BT_FRESH is set. */
     void *(*compile_all)(const struct bt_acl_values *acl, size_t n, struct bt_arena *,
                          struct bt_error *);
     enum bt_match (*match_all)(const void *compiled, struct bt_txn *, uint64_t *bits);

@@ -15,4 +15,16 @@ BT_API struct bt_regex *bt_regex_new(struct bt_arena *, bt_str pattern, bool noc
 /* Anywhere in the text. BROKEN: the pattern needs more steps than a worker can spend. */
 BT_API enum bt_match bt_regex_match(const struct bt_regex *, bt_str text);
 
+/* ---- many at once: as the sets of bt_sets.h, each pattern belongs to an owner ---- */
+
+struct bt_regexes;
+BT_API struct bt_regexes *bt_regexes_new(struct bt_arena *);
+/* false: *why and *offset say what is wrong, as above. */
+BT_API BT_MUST bool bt_regexes_add(struct bt_regexes *, bt_str pattern, bool nocase, uint32_t owner,
+                                   const char **why, size_t *offset);
+BT_API void bt_regexes_seal(struct bt_regexes *);
+/* Set the bits of all owners one of whose patterns matches anywhere in the text. YES: they stand.
+ * BROKEN: what is set is sure; whether others match cannot be told. */
+BT_API enum bt_match bt_regexes_find(const struct bt_regexes *, bt_str text, uint64_t *bits);
+
 #endif

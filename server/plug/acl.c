@@ -470,6 +470,19 @@ static bool unbuilt_refuse(struct acls *acls, const struct acl *acl, struct bt_e
     return bt_complain(err, &acl->type_at, "ACL type %s is not built yet", acl->type_at.text.at);
 }
 
+/* The values of each line by itself. */
+static void values_by_line(const struct acls *acls, const struct acl *acl,
+                           struct bt_acl_values *values)
+{
+    struct bt_args *each;
+
+    for (const struct acl_values *line = acl->values; line != NULL; line = line->next)
+        values->lines++;
+    values->line = each = bt_alloc_raw(acls->arena, values->lines * sizeof *each);
+    for (const struct acl_values *line = acl->values; line != NULL; line = line->next)
+        *each++ = line->args;
+}
+
 static bool kind_compile(struct acls *acls, struct acl_kind *kind, struct bt_acl_values *values,
                          struct bt_error *err)
 {
@@ -495,8 +508,9 @@ static bool set_compile(struct acls *acls, struct acl_type *type, struct bt_erro
             acl->how = HOW_SET;
             acl->kind = kind;
             acl->index = (uint32_t)kind->n;
-            values[kind->n++] = (struct bt_acl_values){acl->name.text,
-                                                       values_join(acls, acl, acl->values, true)};
+            values[kind->n] = (struct bt_acl_values){
+                .name = acl->name.text, .args = values_join(acls, acl, acl->values, true)};
+            values_by_line(acls, acl, &values[kind->n++]);
         }
         good &= kind_compile(acls, kind, values, err);
     }

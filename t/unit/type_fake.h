@@ -141,7 +141,11 @@ static struct bt_acl_values values_of(uint32_t n, const char *text)
                                           .line = n,
                                           .column = (uint32_t)(word.at - whole.at) + 1};
     }
-    return (struct bt_acl_values){bt_str_printf(arena, "acl%u", n), {words, count}};
+    struct bt_args *line = bt_alloc(arena, sizeof *line);
+    *line = (struct bt_args){words, count};
+    if (count > 0 && str_eq_literal(words[0].text, "-n"))
+        *line = (struct bt_args){words + 1, count - 1};
+    return (struct bt_acl_values){bt_str_printf(arena, "acl%u", n), {words, count}, line, 1};
 }
 
 static const struct bt_acl_type *type_of(const char *name)
@@ -209,10 +213,19 @@ static bool said(uint32_t line, uint32_t column, bool fault, const char *text)
     return false;
 }
 
-/* One line of an ACL of a type that is asked alone: does it match? */
+/* An ACL of one line, alone: does it match? */
 static inline enum bt_match asked(const char *name, const char *text, struct bt_txn *txn)
 {
     const struct bt_acl_type *type = type_of(name);
+
+    if (type->compile_all != NULL) {
+        struct bt_acl_values values = values_of(1, text);
+        void *set = type->compile_all(&values, 1, arena, &err);
+        uint64_t bits = 0;
+        assert_non_null(set);
+        enum bt_match said = type->match_all(set, txn, &bits);
+        return (bits & 1) != 0 ? BT_YES : said == BT_YES ? BT_NO : said;
+    }
     void *what = type->compile(values_of(1, text).args, arena, &err);
 
     assert_non_null(what);

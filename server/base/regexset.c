@@ -1,0 +1,240 @@
+/* regexset.c - many regular expressions, one look at a text.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/regexset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/literals.h"
+#include "base/regex_hs.h"
+#include "base/regex_text.h"
+#include "base/str.h"
+
+/* While patterns are gathered. */
+struct source {
+    bt_str pattern;
+    struct regex_text text;
+    unsigned flags;
+    uint32_t owner;
+};
+
+/* A pattern that PCRE2 runs. */
+struct runner {
+    struct regex *regex; /* NULL: its literal is all there is to it */
+    bt_str exact;        /* that literal, case kept; NULL: case does not matter */
+    uint32_t owner;
+    uint32_t round; /* in which it was run last: once a text is enough. Each process has its own */
+};
+
+struct regexset {
+    struct bt_arena *arena;
+    struct source *source;
+    size_t n, cap;
+    bool sealed;
+
+    struct regex_hs *automaton;
+    uint32_t *owner; /* of each pattern */
+    struct literals *literals;
+    struct runner *runner; /* those that are always run come first */
+    size_t runners, always;
+    uint32_t *round;
+};
+
+static void sources_free(struct regexset *set)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        regex_text_fini(&set->source[i].text);
+        free((char *)(uintptr_t)set->source[i].pattern.at);
+    }
+    free(set->source);
+    set->source = NULL;
+}
+
+static void regexset_fini(void *what)
+{
+    struct regexset *set = what;
+
+    if (set->source != NULL)
+        sources_free(set);
+    regex_hs_free(set->automaton);
+    literals_free(set->literals);
+    for (size_t i = 0; i < set->runners; i++)
+        regex_free(set->runner[i].regex);
+    free(set->runner);
+    free(set->owner);
+}
+
+struct regexset *regexset_new(struct bt_arena *arena)
+{
+    struct regexset *set = bt_alloc(arena, sizeof *set);
+
+    set->arena = arena;
+    bt_defer(arena, regexset_fini, set);
+    return set;
+}
+
+static bt_str keep(bt_str text)
+{
+    char *copy = malloc(text.len + 1);
+
+    CHECK(copy != NULL);
+    if (text.len > 0)
+        memcpy(copy, text.at, text.len);
+    copy[text.len] = '\0';
+    return (bt_str){copy, text.len};
+}
+
+bool regexset_add(struct regexset *set, bt_str pattern, unsigned flags, uint32_t owner,
+                  struct regex_error *err)
+{
+    struct regex_text text;
+
+    CHECK(!set->sealed);
+    if (!regex_text_init(&text, pattern, flags, err))
+        return false;
+    /* The words of the grammar `regex` were compiled when they were read; what is too large for
+     * PCRE2 is found then. */
+    if (set->n == set->cap) {
+        set->cap = set->cap == 0 ? 16 : set->cap * 2;
+        set->source = realloc(set->source, set->cap * sizeof *set->source);
+        CHECK(set->source != NULL && set->cap < UINT32_MAX);
+    }
+    set->source[set->n++] = (struct source){keep(pattern), text, flags, owner};
+    return true;
+}
+
+/* ---- sealing ---- */
+
+static void automaton_make(struct regexset *set, struct regex_hs_pattern *pattern, unsigned how)
+{
+    for (size_t i = 0; i < set->n; i++)
+        pattern[i] = (struct regex_hs_pattern){
+            .text = set->source[i].text.text, .nocase = (set->source[i].flags & REGEX_NOCASE) != 0};
+    if ((how & REGEXSET_PLAIN) == 0 && set->n > 0)
+        set->automaton = regex_hs_new(pattern, set->n);
+}
+
+static void runner_add(struct regexset *set, const struct source *source)
+{
+    struct runner *runner = &set->runner[set->runners];
+    const struct regex_text *text = &source->text;
+    struct regex_error err;
+
+    *runner = (struct runner){.owner = source->owner};
+    if (!text->plain) {
+        runner->regex = regex_new(NULL, source->pattern, source->flags, &err);
+        if (runner->regex == NULL) /* too large; whoever read the word has said so */
+            return;
+    } else if ((source->flags & REGEX_NOCASE) == 0) {
+        runner->exact = bt_str_copy(set->arena, text->literal[0]);
+    }
+    for (size_t i = 0; i < text->n_literals; i++) {
+        bt_str literal = text->literal[i];
+        str_lower_in_place((char *)(uintptr_t)literal.at, literal.len); /* of our own copy */
+        literals_add(set->literals, literal, (uint32_t)set->runners);
+    }
+    set->runners++;
+}
+
+void regexset_seal(struct regexset *set, unsigned how)
+{
+    struct regex_hs_pattern *pattern = calloc(set->n + 1, sizeof *pattern);
+
+    CHECK(!set->sealed && pattern != NULL);
+    set->sealed = true;
+    automaton_make(set, pattern, how);
+    set->runner = calloc(set->n + 1, sizeof *set->runner);
+    set->owner = calloc(set->n + 1, sizeof *set->owner);
+    set->literals = literals_new();
+    set->round = bt_alloc(set->arena, sizeof *set->round);
+    CHECK(set->runner != NULL && set->owner != NULL);
+    for (size_t i = 0; i < set->n; i++)
+        set->owner[i] = set->source[i].owner;
+    for (unsigned filtered = 0; filtered < 2; filtered++) {
+        for (size_t i = 0; i < set->n; i++)
+            if (!pattern[i].taken && (set->source[i].text.n_literals > 0) == (filtered == 1))
+                runner_add(set, &set->source[i]);
+        if (filtered == 0)
+            set->always = set->runners;
+    }
+    literals_seal(set->literals);
+    sources_free(set);
+    free(pattern);
+}
+
+/* ---- finding ---- */
+
+struct look {
+    const struct regexset *set;
+    bt_str text;
+    uint64_t *bits;
+    bool broken;
+};
+
+static void look_run(struct look *look, struct runner *runner)
+{
+    enum bt_match said = regex_match(runner->regex, look->text);
+
+    if (said == BT_YES)
+        bt_bit_set(look->bits, runner->owner);
+    look->broken |= said == BT_BROKEN;
+}
+
+static void pattern_matched(void *arg, uint32_t pattern)
+{
+    struct look *look = arg;
+
+    bt_bit_set(look->bits, look->set->owner[pattern]);
+}
+
+static void literal_found(void *arg, uint32_t id, const char *at)
+{
+    struct look *look = arg;
+    struct runner *runner = &look->set->runner[id];
+
+    if (bt_bit_get(look->bits, runner->owner))
+        return;
+    if (runner->regex == NULL) {
+        if (runner->exact.at == NULL || memcmp(at, runner->exact.at, runner->exact.len) == 0)
+            bt_bit_set(look->bits, runner->owner);
+        return;
+    }
+    if (runner->round == *look->set->round)
+        return;
+    runner->round = *look->set->round;
+    look_run(look, runner);
+}
+
+enum bt_match regexset_find(const struct regexset *set, bt_str text, uint64_t *bits)
+{
+    struct look look = {set, text, bits, false};
+
+    CHECK(set->sealed);
+    if (set->automaton != NULL)
+        look.broken |= !regex_hs_find(set->automaton, text, pattern_matched, &look);
+    for (size_t i = 0; i < set->always; i++)
+        if (!bt_bit_get(bits, set->runner[i].owner))
+            look_run(&look, &set->runner[i]);
+    if (set->runners > set->always) {
+        if (++*set->round == 0) { /* come round: no runner may take an old mark for this one */
+            for (size_t i = 0; i < set->runners; i++)
+                set->runner[i].round = 0;
+            *set->round = 1;
+        }
+        literals_find(set->literals, text, literal_found, &look);
+    }
+    return look.broken ? BT_BROKEN : BT_YES;
+}
+
+struct regexset_about regexset_about(const struct regexset *set)
+{
+    return (struct regexset_about){
+        .patterns = set->n,
+        .automaton = set->n - set->runners,
+        .filtered = set->runners - set->always,
+        .always = set->always,
+        .memory = sizeof *set + set->n * (sizeof *set->owner + sizeof *set->runner) +
+                  regex_hs_memory(set->automaton) + literals_memory(set->literals)};
+}
