@@ -21,4 +21,30 @@ $_->close for $last, $inside;
 ok stat($proxy, 'client.accept_paused') > 0, 'that was counted: client.accept_paused';
 is stat($proxy, 'client.accept_failed'), 0, 'and nothing failed: client.accept_failed';
 is stat($proxy, 'client.connections'), 51, 'nobody was lost';
+
+# Kept connections to origins give their descriptors to those that are needed.
+my $wide = origin('/a' => { body => 'two' }, '/hold' => { body => 'late', hold => 1 }, listen => '0.0.0.0');
+my $port = $wide->port;
+my $one = client($proxy);
+my @good = grep { get($proxy, "http://127.3.0.$_:$port/a", on => $one)->status == 200 } 1 .. 60;
+is @good, 60, 'more origins than descriptors';
+ok stat($proxy, 'origin.evicted') > 20, 'since idle connections were closed: origin.evicted';
+$one->close;
+
+# When each is in use, it is said.
+mark($proxy);
+my @held = map { client($proxy) } 1 .. 30;
+wait_for(sub { stat($proxy, 'client.accept_paused') > $proxy->{counted_from}{'client.accept_paused'} });
+$_->send("GET http://127.0.0.1:$port/hold HTTP/1.1\r\nHost: x\r\n\r\n") for @held;
+ok wait_for(sub { grep { $_->fill(0); $_->{buffer} ne '' } @held }), 'more exchanges than descriptors';
+my @refused = grep { $_->{buffer} ne '' } @held;
+my $answer = $refused[0]->response(to => 'GET');
+is $answer->status, 503, 'some are refused';
+like $answer->header('X-Squid-Error'), qr/^ERR_CONNECT_FAIL 24/, 'since there were too many open files';
+$wide->release('/hold');
+$_->close for @refused;
+my %refused = map { $_ => 1 } @refused;
+my @late = grep { $_->response(to => 'GET')->body eq 'late' } grep { !$refused{$_} } @held;
+ok @late > 5, 'others are served';
+$_->close for grep { $_->socket } @held;
 done;

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/table.h"
+#include "net/descriptors.h"
 #include "stat/counts.h"
 
 enum { BUCKETS = 2048, PER_PEER = 256, TOTAL = 65536 };
@@ -217,6 +218,8 @@ void idle_put(struct origin *o)
         origin_close(LIST_LAST(&o->peer->idle, struct origin, link));
     else if (n_idle >= most)
         origin_close(LIST_OF(timeout_first(&waiting), struct origin, timeout));
+    else if (descriptors_short(s->fd))
+        (void)!idle_make_room();
     s->ready = idle_ready;
     stream_watch(s);
     list_add_head(&o->peer->idle, &o->link);

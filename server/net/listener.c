@@ -8,26 +8,19 @@
 #include "net/listener.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/addr.h"
 #include "base/log.h"
+#include "net/descriptors.h"
+#include "net/idle.h"
 #include "stat/counts.h"
 
-enum {
-    BACKLOG = 4096,
-    BATCH = 64,
-    SINGLES = 8,
-    PAUSE_MS = 100,
-    KEEP = 128 /* descriptors that no client gets; of few, a quarter */
-};
+enum { BACKLOG = 4096, BATCH = 64, SINGLES = 8, PAUSE_MS = 100 };
 
 /* ---- master ---- */
 
@@ -139,7 +132,6 @@ bool listener_address(int fd, struct sockaddr_storage *out)
 /* ---- worker ---- */
 
 static struct timeout_class pauses;
-static int reserve = INT_MAX; /* kept_from() */
 
 static void listener_ready(struct watch *w, unsigned what);
 
@@ -149,33 +141,20 @@ static void listener_pause(struct listener *l)
     timeout_set(&pauses, &l->pause);
 }
 
-/* Descriptors from this number on are for those inside: their origins, names, logs. The kernel hands
- * out the lowest one that is free, so an accepted one that is as high tells that few are left. */
-static int kept_from(void)
+/* Kept connections to origins are the first to go. */
+static bool is_short(void)
 {
-    struct rlimit limit;
-    rlim_t keep;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX)
-        return INT_MAX;
-    keep = limit.rlim_cur / 4 < KEEP ? limit.rlim_cur / 4 : KEEP;
-    return (int)(limit.rlim_cur - keep);
-}
-
-static bool is_short(const struct listener *l)
-{
-    int fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 0);
-
-    if (fd >= 0)
-        close(fd);
-    return fd < 0 || fd >= reserve;
+    while (descriptors_short_now())
+        if (!idle_make_room())
+            return true;
+    return false;
 }
 
 static void pause_over(struct timeout *t)
 {
     struct listener *l = LIST_OF(t, struct listener, pause);
 
-    if (is_short(l))
+    if (is_short())
         timeout_set(&pauses, &l->pause);
     else
         loop_watch(&l->watch, l->fd, WATCH_READ, listener_ready, l);
@@ -224,7 +203,7 @@ static void listener_ready(struct watch *w, unsigned what)
             l->accepted(l, fd, (struct sockaddr *)&addr, len);
             if (l->fd < 0)
                 return;
-            if (fd >= reserve) {
+            if (descriptors_short(fd) && is_short()) {
                 accept_short(l);
                 return;
             }
@@ -248,7 +227,6 @@ void listener_start(struct listener *l, int fd,
 {
     void *owner = l->owner;
 
-    reserve = kept_from();
     if (!list_linked(&pauses.link))
         timeout_class_init(&pauses, (bt_duration){PAUSE_MS}, pause_over);
     memset(l, 0, sizeof *l);
