@@ -92,7 +92,9 @@ test_rows() {
         echo "UNITS += ${source%.c}"
         echo "${unit}_SOURCES = $source"
         echo "${unit}_CPPFLAGS = \$(UNIT_CPPFLAGS)"
-        echo "${unit}_LDADD = \$(FLOORS) \$(CMOCKA_LIBS) \$(SERVER_LIBS)"
+        echo "${unit}_LINK = \$(PLAIN_LINK)"
+        echo "${unit}_LDADD = \$(GROUP) \$(FLOORS) \$(END_GROUP) \$(CMOCKA_LIBS) \$(SERVER_LIBS)"
+        echo "${unit}_DEPENDENCIES = \$(FLOORS)"
         echo "OBJECTS_OF_UNIT += \$(${unit}_OBJECTS)"
     done
     for source in $(files t/fuzz/fuzz_*.c); do
@@ -104,6 +106,7 @@ test_rows() {
         esac
         echo "FUZZERS += ${source%.c}"
         echo "${fuzz}_SOURCES = $source t/fuzz/replay.c"
+        echo "${fuzz}_LINK = \$(PLAIN_LINK)"
         echo "${fuzz}_LDADD = $pure \$(PURE_LIBS)"
         echo "OBJECTS_OF_ALL += \$(${fuzz}_OBJECTS)"
     done
