@@ -90,7 +90,7 @@ static void covered_entries(void **state)
 static void many_covered(void **state)
 {
     struct bt_word *words;
-    struct bt_acl_values values = {BT_STR("long"), {NULL, 1000}};
+    struct bt_acl_values values = {.name = BT_STR("long"), .args = {NULL, 1000}};
 
     (void)state;
     words = bt_alloc(arena, 1000 * sizeof *words);
