@@ -4,7 +4,8 @@ use IO::Socket::IP;
 use JSON::PP ();
 use POSIX ();
 
-my $origin = origin('/a' => { body => 'one' }, '/held' => { body => 'late', hold => 1 });
+my $origin = origin('/a' => { body => 'one' }, '/held' => { body => 'late', hold => 1 },
+    '/long' => { body => 'longest', hold => 1 });
 
 sub workers { my ($proxy) = @_; return @{ JSON::PP::decode_json(ctl($proxy, 'workers', '--json')->{output}) } }
 sub generation { my ($proxy) = @_; return (workers($proxy))[0]{generation} }
@@ -152,6 +153,9 @@ my $upgraded = do {
 $pid = $upgraded->pid;
 system 'cp', $ENV{BOBTAIL}, "$copy.new";
 rename "$copy.new", $copy or die;
+my $longest = client($upgraded);
+$longest->send('GET ' . $origin->url('/long') . " HTTP/1.1\r\nHost: x\r\n\r\n");
+ok wait_for(sub { $origin->hits('/long') == 1 }), 'a request of the first generation takes its time';
 is ctl($upgraded, 'reload')->{status}, 0, 'a new program in place of the old one is begun by a reload';
 is readlink("/proc/$pid/exe"), $copy, 'it is the new one that runs';
 is get($upgraded, $origin->url('/a'))->status, 200, 'and serves';
@@ -170,11 +174,16 @@ chmod 0755, $copy;
 $said = ctl($upgraded, 'reload');
 is $said->{status}, 1, 'a configuration that turns bad between the trial and the start';
 like $said->{output}, qr/changed while it was read/, 'is told';
+$origin->release('/long');
+is $longest->response(to => 'GET')->body, 'longest', 'a request lives through two programs';
+$longest->close;
+ok $upgraded->wait_log(qr/generation 1 has left/), 'and its worker leaves after it';
+unlike $upgraded->log, qr/another one is started/, 'which is no surprise to a program that did not send it away';
 is get($upgraded, $origin->url('/a'))->status, 200, 'the old workers serve';
 @now = workers($upgraded);
 is scalar(@now), 2, 'and are there to be asked';
 is $now[0]{generation}, 2, 'of the generation before';
-cmp_ok stat($upgraded, 'client.requests'), '==', 2, 'their counters as well';
+cmp_ok stat($upgraded, 'client.requests'), '==', 3, 'their counters as well';
 $upgraded->expect_log(qr/error: \S+: unknown directive 'changed'/, qr/error: reload: the configuration was good a moment ago/);
 open my $mend, '>', $copy or die;
 print $mend "#!/bin/sh\nexec $ENV{BOBTAIL} \"\$@\"\n";
@@ -183,7 +192,7 @@ $upgraded->write_conf("workers 2\nshutdown_lifetime 1 second\n");
 is ctl($upgraded, 'reload')->{status}, 0, 'when it is mended, a reload brings the next generation';
 is get($upgraded, $origin->url('/a'))->status, 200, 'which serves';
 cmp_ok generation($upgraded), '>', 2, 'and is a new one';
-is stat($upgraded, 'client.requests'), 3, 'with the sums of all';
+is stat($upgraded, 'client.requests'), 4, 'with the sums of all';
 $upgraded->{descriptors} = {};
 $upgraded->write_conf("workers 2\npid_filename \@DIR\@/no/such/pid\ncontrol_socket \@DIR\@/no/such/control\n");
 $said = ctl($upgraded, 'reload');

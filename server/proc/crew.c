@@ -123,6 +123,8 @@ void crew_adopt(struct hand *hand, const struct crew_birth *birth, pid_t pid, in
     hand->line = (struct hub_item){line, line_ready};
     hand->pid = pid;
     hand->accepting = accepting;
+    /* Sent away by an earlier image: its end is no surprise. */
+    hand->leaving = accepting && atomic_load(&row_of(hand)->state) == SEGMENT_DRAINING;
     hand->born_ms = crew_now_ms();
     hand->due_ms = INT64_MAX;
     hand->done = birth->stamp;
