@@ -117,7 +117,6 @@ auth_param basic program /bin/true /etc/passwd
 auth_param basic realm My "proxy" # 1
 auth_param digest nonce_max_duration 30 minutes
 auth_param negotiate children 20 startup=0 idle=1
-external_acl_type t ttl=60 children-max=5 ipv4 %SRC %{X-A}>h /bin/true -b dc=a,dc=b
 url_rewrite_program /bin/true -x
 redirect_program /bin/true
 request_header_access X-A deny all

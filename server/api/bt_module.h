@@ -16,7 +16,7 @@
 #include "bt_types.h"
 
 #define BT_ABI_MAJOR 1 /* a row changed its shape: modules built before are refused */
-#define BT_ABI_MINOR 0 /* struct bt_module grew at its end: older modules still load */
+#define BT_ABI_MINOR 1 /* struct bt_module grew at its end: older modules still load */
 
 struct bt_error; /* gathers complaints about the configuration */
 struct bt_txn;   /* one exchange */
@@ -37,6 +37,27 @@ BT_API bool bt_complain(struct bt_error *, const struct bt_word *at, const char 
 /* A warning: the start goes on. */
 BT_API void bt_caution(struct bt_error *, const struct bt_word *at, const char *format, ...)
     BT_PRINTF(3, 4);
+
+/* Words that stand in a line against a grammar of their own, with options (may be NULL). `named` is
+ * what complaints about a missing word point at. false: complaints were made. */
+struct bt_grammar {
+    const char *args, *unit;
+    const struct bt_option *option;
+    size_t options, option_size;
+};
+struct bt_fit {
+    struct bt_args args;
+    void *options;
+};
+BT_API BT_MUST bool bt_fit(const struct bt_grammar *, struct bt_args, const struct bt_word *named,
+                           struct bt_arena *, struct bt_error *, struct bt_fit *out);
+/* The one of `names` (NULL at the end) that was perhaps meant by a text that is none; or NULL. */
+BT_API const char *bt_nearest(bt_str text, const char *const *names);
+
+/* From within .compile of an ACL type: the name of the ACL. */
+BT_API bt_str bt_acl_name(void);
+/* From there, too: it is about who is logged in, so that a refusal by it is a challenge. */
+BT_API void bt_acl_asks_login(void);
 
 /* ---- phases, in the order in which one exchange meets them ---- */
 
@@ -296,6 +317,16 @@ struct bt_hook {
     enum bt_verdict (*run)(struct bt_txn *);
 };
 
+/* ---- logins: of the one module that does them ---- */
+
+struct bt_login {
+    bool (*offered)(void); /* after all lines are read: is there any way to log in? */
+    /* See bt_login() in bt_txn.h. */
+    enum bt_match (*ask)(struct bt_txn *);
+    /* Whole header lines, each ended by CRLF, for an answer that asks the client to log in. */
+    bt_str (*challenge)(struct bt_txn *);
+};
+
 /* ---- the module ---- */
 
 /* What the server tells a module about itself. */
@@ -372,7 +403,8 @@ struct bt_module {
     bool (*setup)(void *conf, struct bt_arena *, struct bt_error *);
     bool (*start)(
         void *conf); /* each worker, after the fork; false: the worker ends, having logged why */
-    void (*stop)(void *conf); /* each worker, drained */
+    void (*stop)(void *conf);     /* each worker, drained */
+    const struct bt_login *login; /* the one module that does logins; others NULL */
 };
 
 #define BT_MODULE(its_name, its_doc, ...)                                                          \

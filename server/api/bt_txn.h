@@ -55,6 +55,34 @@ BT_API enum bt_match bt_reverse(struct bt_txn *, bt_str *name);
 BT_API int bt_status(struct bt_txn *); /* 0: none yet */
 BT_API bt_str bt_rep_header(struct bt_txn *, bt_str name, size_t n);
 
+/* ---- who the client is, as logins and helpers find out; copied, NONE while nobody knows ---- */
+
+enum bt_who {
+    BT_WHO_LOGIN,    /* name that the user logged in with */
+    BT_WHO_EXTERNAL, /* name of the user by an external ACL */
+    BT_WHO_PASSWORD, /* password that an external ACL gave for parents */
+    BT_WHO_TAG,      /* tag by an external ACL; the first one stands */
+    BT_WHO_LOG,      /* text for logs by an external ACL */
+    BT_WHO_MESSAGE,  /* why a helper refused, for error pages */
+    BT_WHO_END
+};
+BT_API void bt_who_set(struct bt_txn *, enum bt_who, bt_str);
+BT_API bt_str bt_who(struct bt_txn *, enum bt_who);
+
+/* Find out who is logged in, by the module that does logins (struct bt_login). YES: BT_WHO_LOGIN is
+ * set; WAIT; anything else: nobody is, and a refusal will be a challenge. An ACL's match() then
+ * returns BROKEN, which ends the list: who must log in is asked before anything else is tried. */
+BT_API enum bt_match bt_login(struct bt_txn *);
+
+/* ---- notes: key and value on an exchange, or on its client's connection ---- */
+
+enum bt_note { BT_NOTE_EXCHANGE, BT_NOTE_CLIENT };
+/* Instead of other values of the key, or (add) beside them. Both are copied. */
+BT_API void bt_note_set(struct bt_txn *, enum bt_note, bt_str key, bt_str value);
+BT_API void bt_note_add(struct bt_txn *, enum bt_note, bt_str key, bt_str value);
+/* The n-th value of the key, those of the exchange first; BT_STR_NONE: there are not so many. */
+BT_API bt_str bt_note_get(struct bt_txn *, bt_str key, size_t n);
+
 /* ---- any field of any module, by name or Squid code ---- */
 
 BT_API bool bt_field_get(struct bt_txn *, bt_str name, bt_str arg, struct bt_value *out);

@@ -9,6 +9,7 @@
 #include "flow/core.h"
 #include "flow/limits.h"
 #include "flow/deny.h"
+#include "flow/login.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "flow/upgrade.h"
@@ -19,6 +20,8 @@ static enum go admit_denied(struct bt_txn *txn, const struct bt_ruling *ruling)
 {
     count(requests_denied);
     txn->tag = "TCP_DENIED";
+    if (login_is_wanted(txn, ruling->match))
+        return login_challenge(txn);
     if (ruling->match == BT_BROKEN)
         bt_log_limited(txn, BT_WARN, 60, "http_access could not be evaluated, so it denies");
     return deny_apply(txn, 403, "ERR_ACCESS_DENIED", "the access rules of this proxy forbid it");
@@ -50,8 +53,10 @@ enum go step_admit(struct bt_txn *txn)
         return go;
     if (!txn->settled && (txn->upgrade == NULL || !txn->upgrade->asking)) {
         ruling = bt_rules_run(core->http_access, txn);
-        if (ruling.match == BT_WAIT)
+        if (ruling.match == BT_WAIT) {
+            session_watch(txn->session); /* a client that leaves need not be decided about */
             return GO_WAIT;
+        }
         txn->rule = ruling.line;
         if (ruling.match != BT_YES || ruling.action != BT_ALLOW)
             return admit_denied(txn, &ruling);

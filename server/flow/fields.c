@@ -636,14 +636,6 @@ static const struct bt_field rows[] = {
     ROW("rep.body_bytes", "<sH <sS", FINISH, bytes_body, "Bytes of the response's body."),
     ROW("origin.body_bytes", "<bs", FINISH, bytes_body, "Bytes of the body received from the server, without framing."),
 
-    ROW("user.name", "un", REQUEST, none, "Name of the user, from whoever knows it best."),
-    ROW("user.login", "ul", REQUEST, none, "Name that the user logged in with."),
-    ROW("user.external", "ue ui", REQUEST, none, "Name of the user from an external helper."),
-    ROW("user.credentials", "credentials", REQUEST, none, "What the user showed as a proof."),
-    ROW("external.tag", "et", REQUEST, none, "Tag from an external helper."),
-    ROW("external.log", "ea", REQUEST, none, "Log text from an external helper."),
-    ROW("note.value", "note", REQUEST, none, "A note on the exchange by name; all of them without an argument."),
-
     ROW("result.tag", "Ss", FINISH, result_tag, "Squid's word for how the request was answered: TCP_MISS, TCP_DENIED, ..."),
     ROW("result.hierarchy", "Sh", FINISH, result_hierarchy, "Squid's word for who was asked: HIER_DIRECT, HIER_NONE, ..."),
     ROW("result.error", "err_code", FINISH, result_error, "Name of the error page: ERR_ACCESS_DENIED, ..."),

@@ -58,11 +58,6 @@ UNBUILT_RULES("adapted_http_access", "allow|deny acls+", "allow all", BT_AT_REQU
 #undef NO_LOGIN
 
     /* ---- helpers ---- */
-    {.name = "external_acl_type",
-     .args = "word word word...",
-     .set = known_external_acl_type,
-     .status = BT_UNBUILT,
-     .note = "rules that ask it could not be decided"},
     UNBUILT_BUT("url_rewrite_program", "none|command", "none",
                 "URLs that it changes or blocks would be fetched as they are"),
     ALIAS("redirect_program", "url_rewrite_program"),
@@ -100,8 +95,6 @@ UNBUILT_RULES("adapted_http_access", "allow|deny acls+", "allow all", BT_AT_REQU
                   "an origin may decide by the header that is missing"),
     UNBUILT_RULES("reply_header_add", "word format fastacls", NULL, BT_AT_RESPONSE,
                   "a client may decide by the header that is missing"),
-    KNOWN_RULES("note", "word word fastacls", NULL, BT_AT_FINISH,
-                "exchanges have no annotations yet"),
     KNOWN("check_hostnames", "on|off", "host names are checked in any case"),
     KNOWN("allow_underscore", "on|off", "underscores are letters in host names"),
     KNOWN("hostname_aliases", "word...", "loops are found by visible_hostname"),

@@ -56,6 +56,7 @@ struct acl {
     uint32_t code;  /* ONE: in the memo */
     uint32_t index; /* SET: bit of the kind */
     bool no_dns;
+    bool login; /* it is about who is logged in */
     const struct acl_kind *kind;
     void **compiled; /* ONE: of each line */
     size_t lines;
@@ -422,13 +423,31 @@ static struct bt_args values_join(const struct acls *acls, const struct acl *acl
     return (struct bt_args){words, n};
 }
 
-static void *line_compile(const struct acls *acls, const struct acl *acl, struct bt_args args,
+/* The ACL whose values a type looks at now. */
+static struct acl *compiling;
+
+bt_str bt_acl_name(void)
+{
+    return compiling == NULL ? BT_STR_NONE : compiling->name.text;
+}
+
+void bt_acl_asks_login(void)
+{
+    if (compiling != NULL)
+        compiling->login = true;
+}
+
+static void *line_compile(const struct acls *acls, struct acl *acl, struct bt_args args,
                           struct bt_error *err)
 {
     const struct bt_acl_type *row = acl->type->row;
 
-    if (row->compile != NULL)
-        return row->compile(args, acls->arena, err);
+    if (row->compile != NULL) {
+        compiling = acl;
+        void *compiled = row->compile(args, acls->arena, err);
+        compiling = NULL;
+        return compiled;
+    }
     struct bt_args *copy = bt_alloc(acls->arena, sizeof *copy);
     *copy = args;
     return copy;
@@ -463,7 +482,7 @@ static bool one_compile(struct acls *acls, struct acl *acl, struct bt_error *err
 }
 
 /* A type that is known and not built: look at its values all the same, then refuse it. */
-static bool unbuilt_refuse(struct acls *acls, const struct acl *acl, struct bt_error *err)
+static bool unbuilt_refuse(struct acls *acls, struct acl *acl, struct bt_error *err)
 {
     for (const struct acl_values *line = acl->values; line != NULL; line = line->next)
         (void)line_compile(acls, acl, line->args, err);
@@ -629,6 +648,11 @@ bool acl_is_fresh(const struct acl *acl)
     return acl->type != NULL && (acl->type->row->flags & BT_FRESH) != 0;
 }
 
+bool acl_is_login(const struct acl *acl)
+{
+    return acl->login;
+}
+
 bool acl_is_all(const struct acl *acl)
 {
     return acl->how == HOW_ALL;
@@ -759,6 +783,13 @@ enum bt_match acl_ask(const struct acl *acl, struct acl_memo *memo, struct bt_tx
         break;
     }
     return BT_NO;
+}
+
+bool acl_last_is_login(struct bt_txn *txn)
+{
+    const struct acl_memo *memo = *acl_memo_place(txn);
+
+    return memo != NULL && memo->last != NULL && memo->last->login;
 }
 
 bt_str acl_last(struct bt_txn *txn)

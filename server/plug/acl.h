@@ -70,6 +70,7 @@ const char *acl_place(const struct acl *);
 enum bt_phase acl_earliest(const struct acl *);
 bool acl_is_slow(const struct acl *);  /* refused where nothing can wait */
 bool acl_is_fresh(const struct acl *); /* asked each time */
+bool acl_is_login(const struct acl *); /* a refusal by it is a challenge */
 bool acl_is_all(const struct acl *);   /* matches everything, without being asked */
 unsigned acl_cost(const struct acl *);
 
@@ -110,6 +111,8 @@ struct acl_memo **acl_memo_place(struct bt_txn *);
 struct acl_memo *acl_memo(const struct acls *, struct bt_txn *);
 /* Ask one ACL, or recall what it answered. Only when compiled. */
 enum bt_match acl_ask(const struct acl *, struct acl_memo *, struct bt_txn *);
+/* The ACL that was looked at last in this exchange is about logins. */
+bool acl_last_is_login(struct bt_txn *);
 /* The name of the ACL that was looked at last in this exchange; BT_STR_NONE: none was. */
 bt_str acl_last(struct bt_txn *);
 /* The request is no longer what it was (rewritten): ask everything anew. */

@@ -117,20 +117,6 @@ static void *max_user_ip_check(struct bt_args args, struct bt_arena *arena, stru
     return &fine;
 }
 
-static void *annotate_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
-{
-    bool good = true;
-
-    (void)arena;
-    for (size_t i = 0; i < args.n; i++) {
-        const struct bt_word *at = &args.word[i];
-        if (!str_starts(at->text, BT_STR("-m")) && str_find_char(at->text, '=') < 1)
-            good = bt_complain(err, at, "'%s' is no annotation; write KEY=VALUE or KEY+=VALUE",
-                               at->text.at);
-    }
-    return checked(good);
-}
-
 /* Words that begin with - are flags of ssl::server_name; the rest are names. */
 static void *server_name_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
 {
@@ -189,16 +175,10 @@ static const struct bt_acl_type types[] = {
           "The name of the user who has logged in matches."),
     KNOWN("max_user_ip", "word...", BT_AT_REQUEST, BT_SLOW, max_user_ip_check,
           "The user has logged in from more than so many addresses."),
-    KNOWN("ext_user", "word...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
-          "The user that an external ACL named is one of these."),
-    KNOWN("ext_user_regex", "regex...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
-          "The name of the user that an external ACL named matches."),
     KNOWN("ident", "word...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
           "The user that the client's ident service names."),
     KNOWN("ident_regex", "regex...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
           "The name that the client's ident service gives matches."),
-    KNOWN("external", "word [word...]", BT_AT_REQUEST, BT_SLOW, NULL,
-          "A helper of external_acl_type says so."),
     KNOWN("http_status", "word...", BT_AT_RESPONSE, 0, http_status_check,
           "The response's status is one of these, or within a range."),
     KNOWN("maxconn", "int(0..)", BT_AT_ACCEPT, BT_FRESH, NULL,
@@ -208,13 +188,6 @@ static const struct bt_acl_type types[] = {
     KNOWN("eui64", "word...", BT_AT_ACCEPT, 0, hardware_all_check,
           "The client's address is made of one of these hardware addresses."),
     KNOWN("random", "word", BT_AT_ACCEPT, BT_FRESH, random_check, "A die falls so."),
-    KNOWN("note", "word [word...]", BT_AT_ACCEPT, BT_FRESH, NULL,
-          "The exchange has this annotation, with one of these values."),
-    KNOWN("annotate_transaction", "word...", BT_AT_ACCEPT, BT_FRESH, annotate_check,
-          "Always matches, and notes KEY=VALUE on the exchange."),
-    KNOWN("annotate_client", "word...", BT_AT_ACCEPT, BT_FRESH, annotate_check,
-          "Always matches, and notes KEY=VALUE on the client's connection."),
-    KNOWN("tag", "word...", BT_AT_REQUEST, BT_FRESH, NULL, "An external ACL has set this tag."),
     KNOWN("hier_code", "word...", BT_AT_UPSTREAM, 0, NULL, "The way that the request went."),
     KNOWN("peername", "word...", BT_AT_UPSTREAM, 0, NULL, "The parent that the request goes to."),
     KNOWN("peername_regex", "regex...", BT_AT_UPSTREAM, BT_FOLDS, NULL,

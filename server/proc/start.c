@@ -22,6 +22,7 @@
 #include "flow/fields.h"
 #include "flow/flow.h"
 #include "flow/logs.h"
+#include "flow/notes.h"
 #include "flow/pages.h"
 #include "plug/acl.h"
 #include "proc/daemon.h"
@@ -30,9 +31,9 @@
 #include "stat/counter.h"
 
 /* In order of their setups: ours first, since umask stands before a log is opened. */
-const struct bt_module *const start_modules[] = {&proc_module, &flow_module,  &fields_module,
-                                                 &logs_module, &pages_module, &acl_module,
-                                                 &plug_module, &known_module};
+const struct bt_module *const start_modules[] = {&proc_module,  &flow_module,  &fields_module,
+                                                 &logs_module,  &pages_module, &acl_module,
+                                                 &notes_module, &plug_module,  &known_module};
 const size_t start_n_modules = sizeof start_modules / sizeof *start_modules;
 
 void start_init(struct start *start, const struct options *options)
