@@ -103,12 +103,6 @@ sub refused
     return;
 }
 refused($_) for split /\n/, <<'LINES';
-adapted_http_access deny lan
-http_access2 deny lan
-http_reply_access deny lan
-http_reply_access allow lan
-miss_access deny lan
-follow_x_forwarded_for allow lan
 spoof_client_ip allow all
 host_verify_strict on
 client_netmask 255.255.255.0

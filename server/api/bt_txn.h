@@ -23,7 +23,16 @@ BT_API struct bt_arena *bt_txn_arena(struct bt_txn *);
 
 /* ---- the client's side ---- */
 
+/* The client's address; where follow_x_forwarded_for is believed, that of whoever stands behind it. */
 BT_API const struct sockaddr *bt_client_addr(struct bt_txn *);
+/* Its reverse name (lower case, no trailing dot): YES; NO: it has none. WAIT: the look-up is under way
+ * and resumes the exchange. */
+BT_API enum bt_match bt_client_name(struct bt_txn *, bt_str *name);
+/* How many connections the client's own address has open, in all workers of this generation together,
+ * this one included; 0: they are not counted, or cannot be. Somebody must have asked for it before
+ * the fork, in a setup or compile function. */
+BT_API int64_t bt_client_connections(struct bt_txn *);
+BT_API void bt_client_connections_want(void);
 BT_API const struct sockaddr *bt_local_addr(struct bt_txn *); /* that the client connected to */
 BT_API bt_str bt_port_name(struct bt_txn *);                  /* name= of the port line */
 
@@ -36,6 +45,8 @@ BT_API unsigned bt_port(struct bt_txn *); /* with the scheme's default; 0: none 
 BT_API bt_str bt_path(struct bt_txn *);   /* path and query, from "/" on */
 BT_API bt_str
 bt_url(struct bt_txn *); /* whole, normalised, without user info; CONNECT: host:port */
+BT_API bt_str
+bt_url_login(struct bt_txn *); /* user info of the URL as it came; BT_STR_NONE: none */
 /* The host as an address when it is one, in whatever spelling; NULL when it is a name. */
 BT_API const struct sockaddr *bt_host_addr(struct bt_txn *);
 /* Value of the n-th field of that name (0 the first), case ignored; BT_STR_NONE when there is none. */

@@ -6,26 +6,15 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bt_log.h"
+#include "flow/access.h"
 #include "flow/core.h"
+#include "flow/follow.h"
 #include "flow/limits.h"
-#include "flow/deny.h"
-#include "flow/login.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "flow/upgrade.h"
 #include "http/hop.h"
 #include "stat/counts.h"
-
-static enum go admit_denied(struct bt_txn *txn, const struct bt_ruling *ruling)
-{
-    count(requests_denied);
-    txn->tag = "TCP_DENIED";
-    if (login_is_wanted(txn, ruling->match))
-        return login_challenge(txn);
-    if (ruling->match == BT_BROKEN)
-        bt_log_limited(txn, BT_WARN, 60, "http_access could not be evaluated, so it denies");
-    return deny_apply(txn, 403, "ERR_ACCESS_DENIED", "the access rules of this proxy forbid it");
-}
 
 /* What has been here before would come back for ever. */
 static bool admit_loop(struct bt_txn *txn)
@@ -42,24 +31,25 @@ static bool admit_expects_too_much(const struct bt_txn *txn)
 
 enum go step_admit(struct bt_txn *txn)
 {
-    bool done;
+    bool done, pass;
     enum go go;
-    struct bt_ruling ruling;
 
+    follow_walk(txn);
     if (limits_request_too_big(txn))
         return txn_refuse(txn, 413, "ERR_TOO_BIG", "the request's body is larger than it may be");
     go = txn_phase(txn, BT_AT_REQUEST, &done);
     if (!done)
         return go;
     if (!txn->settled && (txn->upgrade == NULL || !txn->upgrade->asking)) {
-        ruling = bt_rules_run(core->http_access, txn);
-        if (ruling.match == BT_WAIT) {
-            session_watch(txn->session); /* a client that leaves need not be decided about */
-            return GO_WAIT;
+        if (!txn->admitted) {
+            go = access_ask(txn, ACCESS_HTTP, &pass);
+            if (!pass)
+                return go;
+            txn->admitted = true;
         }
-        txn->rule = ruling.line;
-        if (ruling.match != BT_YES || ruling.action != BT_ALLOW)
-            return admit_denied(txn, &ruling);
+        go = access_ask(txn, ACCESS_ADAPTED, &pass);
+        if (!pass)
+            return go;
     }
     if (admit_expects_too_much(txn))
         return txn_refuse(txn, 417, "ERR_INVALID_REQ", "only 100-continue can be expected");

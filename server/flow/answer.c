@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
+#include "flow/access.h"
 #include "flow/core.h"
 #include "flow/pages.h"
 #include "flow/session.h"
@@ -66,6 +67,10 @@ enum go step_refuse(struct bt_txn *txn)
             origin_release(txn);
         }
         bt_str body = own_answer(txn);
+        bool pass;
+        enum go go = access_own_answer(txn, &pass);
+        if (!pass)
+            return go;
         bool bodyless = txn->req.method_id == METHOD_HEAD || body.len == 0;
         /* What is left of the request's body would be taken for the next request. */
         if (!txn->upload_over)

@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 
 #include "flow/client.h"
+#include "flow/access.h"
 #include "flow/core.h"
+#include "flow/pages.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "http/hop.h"
@@ -41,6 +43,8 @@ static void h1_head(struct bt_txn *txn, int64_t length)
         hop_via(&w, &txn->rep, core->via_text);
     writer_fields(&w, &txn->rep);
     writer_str(&w, txn->answer_fields);
+    if (pages->show_rule && txn->rule != NULL)
+        writer_field(&w, BT_STR("X-Bobtail-Rule"), access_place(txn, txn->rule));
     h1_framing(txn, &w, length);
     if (!core->client_persistent || session_draining() || session_aged(txn->session))
         txn->keep_client = false;

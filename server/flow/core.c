@@ -68,6 +68,42 @@ static const struct bt_directive directives[] = {
      .offset = offsetof(CONF, http_access),
      .phase = BT_AT_REQUEST},
 
+    {.name = "adapted_http_access",
+     .args = "allow|deny acls+",
+     .doc =
+         "Asked after http_access, about the request as it will go on. Without any line all pass.",
+     .offset = offsetof(CONF, adapted_access),
+     .phase = BT_AT_REQUEST},
+    ALIAS("http_access2", "adapted_http_access"),
+    {.name = "miss_access",
+     .args = "allow|deny fastacls+",
+     .doc = "Who may have a request forwarded, when it cannot be answered from here. Without any "
+            "line, everybody.",
+     .offset = offsetof(CONF, miss_access),
+     .phase = BT_AT_UPSTREAM},
+    {.name = "http_reply_access",
+     .args = "allow|deny acls+",
+     .doc = "Which answers may reach the client; the proxy's own error pages are asked about, too, "
+            "unless they say that something was refused. Without any line, all.",
+     .offset = offsetof(CONF, reply_access),
+     .phase = BT_AT_RESPONSE},
+    BT_SET(CONF, access_audit, "http_access_audit", "off",
+           "Try out rules: what http_access or adapted_http_access would refuse passes, is counted "
+           "(access.audited), and its log line can say which rule it was (field access.audit)."),
+    {.name = "follow_x_forwarded_for",
+     .args = "allow|deny fastacls+",
+     .doc =
+         "Whose X-Forwarded-For is believed. The list is asked about the client; when it allows, "
+         "about the last address of the header, and so on to the left, at most 64 times. The "
+         "first that it does not allow is who the request comes from. Nobody is believed without "
+         "a line.",
+     .offset = offsetof(CONF, follow),
+     .phase = BT_AT_REQUEST},
+    BT_SET(CONF, acl_indirect, "acl_uses_indirect_client", "on",
+           "ACLs about the client judge the address that follow_x_forwarded_for has found."),
+    BT_SET(CONF, log_indirect, "log_uses_indirect_client", "on",
+           "Logs name the address that follow_x_forwarded_for has found."),
+
     {.name = "http_upgrade_request_protocols",
      .args = "word allow|deny fastacls+",
      .doc =

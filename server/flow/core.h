@@ -17,6 +17,10 @@ struct core_conf {
     bool suppress_version;
     /* policy */
     struct bt_rules *http_access;
+    struct bt_rules *adapted_access, *miss_access, *reply_access; /* NULL: all may pass */
+    bool access_audit;
+    struct bt_rules *follow; /* follow_x_forwarded_for; NULL: nobody is believed */
+    bool acl_indirect, log_indirect;
     struct upgrade_rules *upgrades;  /* http_upgrade_request_protocols */
     struct bt_rules *reply_body_max; /* first match; its line's word 0 is the size */
     struct outgoing *outgoing;       /* tcp_outgoing_address; NULL: the kernel chooses */

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
+#include "flow/access.h"
 #include "flow/core.h"
 #include "flow/limits.h"
 #include "flow/session.h"
@@ -128,6 +129,9 @@ enum go step_deliver(struct bt_txn *txn)
         if (!limits_reply_fits(txn))
             return GO_ON;
         go = txn_phase(txn, BT_AT_RESPONSE, &done);
+        if (!done)
+            return go;
+        go = access_reply(txn, &done);
         if (!done)
             return go;
         deliver_begin(txn);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bt.h"
 #include "flow/core.h"
+#include "flow/limits.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "plug/field.h"
@@ -29,7 +30,7 @@ struct bt_arena *bt_txn_arena(struct bt_txn *txn)
 
 const struct sockaddr *bt_client_addr(struct bt_txn *txn)
 {
-    return &txn->session->peer.any;
+    return txn->source != NULL ? txn->source : &txn->session->peer.any;
 }
 
 const struct sockaddr *bt_local_addr(struct bt_txn *txn)
@@ -72,6 +73,11 @@ bt_str bt_url(struct bt_txn *txn)
     return txn->url.text;
 }
 
+bt_str bt_url_login(struct bt_txn *txn)
+{
+    return txn->url.userinfo.len > 0 ? txn->url.userinfo : BT_STR_NONE;
+}
+
 const struct sockaddr *bt_host_addr(struct bt_txn *txn)
 {
     return txn->url.host_is_addr ? &txn->url.addr.any : NULL;
@@ -89,6 +95,41 @@ enum bt_match bt_destination(struct bt_txn *txn, const struct sockaddr *const **
     *addrs = match == BT_YES ? txn->addrs : NULL;
     *n = match == BT_YES ? txn->n_addrs : 0;
     return match;
+}
+
+static void client_named(struct resolve *r)
+{
+    struct bt_txn *txn = r->owner;
+
+    txn->naming_now = false;
+    txn_run(txn);
+}
+
+enum bt_match bt_client_name(struct bt_txn *txn, bt_str *name)
+{
+    if (txn->naming_now)
+        return BT_WAIT;
+    if (txn->naming == NULL) {
+        txn->naming = bt_alloc(txn->arena, sizeof *txn->naming);
+        txn->naming->owner = txn;
+        if (resolve_reverse_start(txn->naming, bt_client_addr(txn), client_named) == RESOLVE_WAIT) {
+            txn->naming_now = true;
+            session_watch(txn->session);
+            return BT_WAIT;
+        }
+    }
+    *name = txn->naming->name;
+    return name->len > 0 ? BT_YES : BT_NO;
+}
+
+int64_t bt_client_connections(struct bt_txn *txn)
+{
+    return limits_connections(txn->session);
+}
+
+void bt_client_connections_want(void)
+{
+    limits_count_connections();
 }
 
 static void reverse_found(struct resolve *r)

@@ -14,6 +14,8 @@
 #include "base/addr.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "flow/access.h"
+#include "flow/core.h"
 #include "flow/logs.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -67,13 +69,20 @@ static bool none(struct bt_txn *txn, bt_str arg, struct bt_value *out)
 FIELD(client_addr)
 {
     (void)arg;
-    return address(out, bt_client_addr(txn));
+    return address(out, core->log_indirect && txn->behind != NULL ? txn->behind
+                                                                  : &txn->session->peer.any);
+}
+
+FIELD(client_direct)
+{
+    (void)arg;
+    return address(out, &txn->session->peer.any);
 }
 
 FIELD(client_port)
 {
     (void)arg;
-    return port(out, bt_client_addr(txn));
+    return port(out, &txn->session->peer.any);
 }
 
 FIELD(local_addr)
@@ -560,13 +569,22 @@ FIELD(result_detail)
 
 FIELD(rule)
 {
-    const struct bt_word *name;
-
     (void)arg;
-    if (txn->rule == NULL)
+    return txn->rule != NULL && text(out, access_place(txn, txn->rule));
+}
+
+FIELD(rule_text)
+{
+    (void)arg;
+    return txn->rule != NULL && text(out, access_text(txn, txn->rule));
+}
+
+FIELD(access_audit)
+{
+    (void)arg;
+    if (!txn->audited)
         return false;
-    name = &txn->rule->name;
-    return text(out, bt_str_printf(txn->arena, "%s:%u", name->file, name->line));
+    return text(out, txn->audit == NULL ? BT_STR("default") : access_place(txn, txn->audit));
 }
 
 FIELD(txn_number)
@@ -584,7 +602,8 @@ FIELD(txn_number)
     }
 /* clang-format off */
 static const struct bt_field rows[] = {
-    ROW("client.addr", ">a", ACCEPT, client_addr, "Address of the client."),
+    ROW("client.addr", ">a", ACCEPT, client_addr, "Address of the client, or of whom follow_x_forwarded_for has found behind it."),
+    ROW("client.direct", NULL, ACCEPT, client_direct, "Address that the connection came from."),
     ROW("client.name", ">A", ACCEPT, client_addr, "Name of the client; its address, since nobody is asked."),
     ROW("client.port", ">p", ACCEPT, client_port, "Port of the client."),
     ROW("client.hardware", ">eui", ACCEPT, none, "Hardware address of the client: not known here."),
@@ -641,6 +660,8 @@ static const struct bt_field rows[] = {
     ROW("result.error", "err_code", FINISH, result_error, "Name of the error page: ERR_ACCESS_DENIED, ..."),
     ROW("result.detail", "err_detail", FINISH, result_detail, "What the system said: errno=111."),
     ROW("access.rule", "rule", REQUEST, rule, "FILE:LINE of the rule that decided about access."),
+    ROW("rule.text", NULL, REQUEST, rule_text, "That rule, in words: http_access deny CONNECT !SSL_ports."),
+    ROW("access.audit", NULL, REQUEST, access_audit, "FILE:LINE of the rule that would have refused, or default; none when http_access_audit let nothing pass."),
     ROW("txn.number", "sn master_xaction", ACCEPT, txn_number, "Number of the exchange, counted by its worker."),
 };
 /* clang-format on */

@@ -7,6 +7,7 @@
 #include "flow/core.h"
 #include "flow/limits.h"
 #include "flow/logs.h"
+#include "flow/own.h"
 #include "flow/pinned.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -77,6 +78,7 @@ void flow_listen(size_t port, int fd)
     l->next = listeners;
     listeners = l;
     listener_start(&l->listener, fd, accepted);
+    own_note(fd);
 }
 
 void flow_drain(void (*over)(void), bool patient)

@@ -3,21 +3,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
 /* ---- lists that decide ---- */
-UNBUILT_RULES("adapted_http_access", "allow|deny acls+", "allow all", BT_AT_REQUEST,
-              "requests that it denies would pass; move its rules into http_access"),
-    ALIAS("http_access2", "adapted_http_access"),
-    UNBUILT_RULES("http_reply_access", "allow|deny acls+", "allow all", BT_AT_RESPONSE,
-                  "answers that it denies would pass"),
-    UNBUILT_RULES("miss_access", "allow|deny fastacls+", "allow all", BT_AT_UPSTREAM,
-                  "requests that it denies would be forwarded"),
-    UNBUILT_RULES(
-        "follow_x_forwarded_for", "allow|deny fastacls+", "deny *", BT_AT_REQUEST,
-        "rules about client addresses would see the proxy in front instead of the client"),
-    KNOWN("acl_uses_indirect_client", "on|off", "it speaks of follow_x_forwarded_for"),
-    KNOWN("delay_pool_uses_indirect_client", "on|off", "it speaks of follow_x_forwarded_for"),
-    KNOWN("log_uses_indirect_client", "on|off", "it speaks of follow_x_forwarded_for"),
-    KNOWN("tproxy_uses_indirect_client", "on|off", "it speaks of follow_x_forwarded_for"),
-    KNOWN("adaptation_uses_indirect_client", "on|off", "it speaks of follow_x_forwarded_for"),
+KNOWN("delay_pool_uses_indirect_client", "on|off", "it speaks of delay_pools"),
+    KNOWN("tproxy_uses_indirect_client", "on|off", "no port intercepts connections yet"),
+    KNOWN("adaptation_uses_indirect_client", "on|off", "content adaptation is off"),
     /* Who is not believed cannot deceive: a port that requires the header is refused by itself. */
     KNOWN_RULES("proxy_protocol_access", "allow|deny fastacls+", "deny *", BT_AT_ACCEPT,
                 "no port takes the PROXY protocol yet"),

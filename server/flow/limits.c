@@ -87,6 +87,7 @@ bool limits_reply_fits(struct bt_txn *txn)
         return true;
     count(reply_body_large);
     txn->keep_origin = false;
+    txn->tag = "TCP_DENIED_REPLY";
     (void)txn_refuse(txn, 403, "ERR_TOO_BIG", "the answer's body is larger than it may be");
     return false;
 }
@@ -153,12 +154,19 @@ static struct {
     _Atomic uint32_t *count; /* SLOTS times `workers` */
 } crowd;
 
+static bool wanted;
+
+void limits_count_connections(void)
+{
+    wanted = true;
+}
+
 bool limits_share(unsigned workers)
 {
     size_t size = SLOTS * (sizeof *crowd.tag + workers * sizeof *crowd.count);
     char *at;
 
-    if (core->client_ip_max < 0)
+    if (core->client_ip_max < 0 && !wanted)
         return true;
     at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
@@ -257,7 +265,7 @@ bool limits_enter(struct session *s)
     slot = slot_take(tag_of(s));
     if (slot == SLOTS)
         return true; /* tens of thousands of addresses: another limit is for that */
-    if (sum(slot) <= (uint64_t)core->client_ip_max) {
+    if (core->client_ip_max < 0 || sum(slot) <= (uint64_t)core->client_ip_max) {
         s->crowd = slot + 1;
         return true;
     }
@@ -276,6 +284,11 @@ void limits_leave(struct session *s)
         return;
     --*mine(s->crowd - 1);
     s->crowd = 0;
+}
+
+int64_t limits_connections(const struct session *s)
+{
+    return s->crowd == 0 ? 0 : (int64_t)sum(s->crowd - 1);
 }
 
 void limits_start(void)

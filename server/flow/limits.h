@@ -32,10 +32,15 @@ void limits_start(void);
 /* ---- connections of a client ---- */
 
 /* Master, before the fork: the table that all workers share, when client_ip_max_connections is
- * given. false: no memory. */
+ * given or somebody wants to know. false: no memory. */
 BT_MUST bool limits_share(unsigned workers);
 /* One more connection of that address. false: it has enough. */
 BT_MUST bool limits_enter(struct session *);
 void limits_leave(struct session *);
+
+/* Have them counted although there is no limit (an ACL wants to know); before limits_share(). */
+void limits_count_connections(void);
+/* Of the session's address, itself included; 0: not known. */
+int64_t limits_connections(const struct session *);
 
 #endif

@@ -58,6 +58,8 @@ static void txn_release(struct bt_txn *txn)
         resolve_end(txn->resolve);
     if (txn->reverse != NULL)
         resolve_end(txn->reverse);
+    if (txn->naming != NULL)
+        resolve_end(txn->naming);
     if (txn->dialling)
         dial_cancel(txn->dial);
     if (txn->relay != NULL)

@@ -110,20 +110,28 @@ struct bt_txn {
     bool chunked_out;   /* the answer's body goes out in chunks */
 
     /* Deciding. */
-    unsigned hook;              /* the next hook of the phase under way */
-    bool hooks_done;            /* of the step under way: do not ask them again */
-    bool settled;               /* phase REQUEST was decided by a hook: no http_access */
-    bool paused;                /* a hook or an ACL said that it will call bt_resume() */
-    struct acl_memo *acls;      /* what ACLs have answered so far; NULL: none was asked */
-    const struct bt_line *rule; /* the line that decided about access; NULL: the default did */
-    struct slots slots;         /* memory of modules */
-    struct deferred resume;     /* bt_resume() was called */
-    struct upgrade *upgrade;    /* NULL: the client asks for no other protocol */
+    unsigned hook;               /* the next hook of the phase under way */
+    bool hooks_done;             /* of the step under way: do not ask them again */
+    bool settled;                /* phase REQUEST was decided by a hook: no http_access */
+    bool paused;                 /* a hook or an ACL said that it will call bt_resume() */
+    struct acl_memo *acls;       /* what ACLs have answered so far; NULL: none was asked */
+    const struct bt_line *rule;  /* the line that decided about access; NULL: the default did */
+    const struct bt_line *audit; /* what would have refused it, with `audited`; NULL: the default */
+    bool audited;                /* http_access_audit let it pass */
+    bool admitted;               /* http_access has allowed it */
+    bool reply_asked;            /* http_reply_access has been asked about the answer */
+    bool followed;               /* X-Forwarded-For was looked at */
+    const struct sockaddr *source; /* what bt_client_addr() says; NULL: the session's peer */
+    const struct sockaddr *behind; /* whom X-Forwarded-For has led to; NULL: nobody */
+    struct slots slots;            /* memory of modules */
+    struct deferred resume;        /* bt_resume() was called */
+    struct upgrade *upgrade;       /* NULL: the client asks for no other protocol */
 
     /* The way up. */
     struct resolve *resolve; /* NULL: the host is an address, or nobody asked yet */
     struct resolve *reverse; /* likewise, for bt_reverse() */
-    bool resolving, reversing;
+    struct resolve *naming;  /* likewise, for bt_client_name() */
+    bool resolving, reversing, naming_now;
     const struct sockaddr *const *addrs; /* the addresses that may be dialled; nothing else is */
     size_t n_addrs;
     const struct sockaddr *lone_addr;

@@ -12,9 +12,11 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "bt_log.h"
+#include "flow/access.h"
 #include "flow/core.h"
 #include "flow/fields.h"
 #include "flow/outgoing.h"
+#include "flow/own.h"
 #include "flow/pinned.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -292,6 +294,17 @@ static enum go upstream_no_address(struct bt_txn *txn)
     return txn_refuse(txn, 503, "ERR_DNS_FAIL", why);
 }
 
+/* Whatever the rules say: nobody gets from inside to what listens here, nor round and round. */
+static enum go upstream_own(struct bt_txn *txn)
+{
+    count(access_own_port);
+    count(requests_denied);
+    txn->tag = "TCP_DENIED";
+    bt_log_limited(txn, BT_WARN, 60, "a request for one of our own ports was refused: %.*s",
+                   BT_STR_ARGS(txn->url.authority));
+    return txn_refuse(txn, 403, "ERR_ACCESS_DENIED", "this is a port of the proxy itself");
+}
+
 enum go step_upstream(struct bt_txn *txn)
 {
     bool done, tunnel = txn->req.method_id == METHOD_CONNECT;
@@ -300,6 +313,9 @@ enum go step_upstream(struct bt_txn *txn)
     if (!tunnel && !str_eq_literal(txn->url.scheme, "http"))
         return upstream_unsupported(txn);
     go = txn_phase(txn, BT_AT_UPSTREAM, &done);
+    if (!done)
+        return go;
+    go = access_ask(txn, ACCESS_MISS, &done);
     if (!done)
         return go;
     txn->tag = tunnel ? "TCP_TUNNEL" : "TCP_MISS";
@@ -311,6 +327,8 @@ enum go step_upstream(struct bt_txn *txn)
     default:
         return upstream_no_address(txn);
     }
+    if (own_is(txn))
+        return upstream_own(txn);
     txn->hierarchy = "HIER_DIRECT";
     if (txn->origin == NULL && !(txn->tries == 0 && origin_kept(txn))) {
         go = origin_dial(txn);

@@ -18,6 +18,15 @@
     X(requests, "client.requests", BT_COUNT, "requests", "Request heads received and understood.") \
     X(requests_bad, "client.bad_requests", BT_COUNT, "requests", "Request heads refused by the parser; see parse.* for why.") \
     X(requests_denied, "client.denied", BT_COUNT, "requests", "Requests refused by access rules or a hook.") \
+    X(access_allowed, "access.allowed", BT_COUNT, "requests", "Requests that http_access let pass.") \
+    X(access_denied, "access.denied", BT_COUNT, "requests", "Requests that http_access refused.") \
+    X(access_adapted_denied, "access.adapted_denied", BT_COUNT, "requests", "Requests that adapted_http_access refused.") \
+    X(access_miss_denied, "access.miss_denied", BT_COUNT, "requests", "Requests that miss_access refused to forward.") \
+    X(access_reply_denied, "access.reply_denied", BT_COUNT, "responses", "Answers that http_reply_access kept from the client.") \
+    X(access_audited, "access.audited", BT_COUNT, "requests", "Requests that would have been refused but for http_access_audit.") \
+    X(access_broken, "access.broken", BT_COUNT, "requests", "Refused since a list could not be evaluated.") \
+    X(access_own_port, "access.own_port", BT_COUNT, "requests", "Refused since they would have been sent to a port of this proxy.") \
+    X(access_forwarded, "access.forwarded", BT_COUNT, "requests", "Requests whose client was found in X-Forwarded-For.") \
     X(requests_aborted, "client.aborted", BT_COUNT, "requests", "Clients that left before their answer was complete.") \
     X(client_ip_refused, "client.too_many", BT_COUNT, "connections", "Connections closed at once, since their client had client_ip_max_connections already.") \
     X(accept_paused, "client.accept_paused", BT_COUNT, "pauses", "Times that no connection was accepted for a moment, to keep descriptors for those inside.") \
@@ -46,7 +55,7 @@
     X(origin_reused, "origin.reused", BT_COUNT, "requests", "Requests sent on a kept origin connection.") \
     X(origin_retries, "origin.retries", BT_COUNT, "requests", "Requests sent again because a kept connection had gone stale.") \
     X(origin_pinned, "origin.pinned", BT_COUNT, "connections", "Origin connections kept for one client alone, since a login is bound to them.") \
-    X(origin_evicted, "origin.evicted", BT_COUNT, "connections", "Idle origin connections closed since descriptors ran out.") \
+    X(origin_evicted, "origin.evicted", BT_COUNT, "connections", "Idle origin connections closed since descriptors ran short.") \
     X(parse_mended, "parse.mended", BT_COUNT, "requests", "Request heads taken by relaxed_header_parser or uri_whitespace.") \
     X(origin_open, "origin.open", BT_GAUGE, "connections", "Origin connections in use.") \
     X(origin_idle, "origin.idle", BT_GAUGE, "connections", "Origin connections kept for the next request.") \

@@ -1,0 +1,14 @@
+/* own.h - is that one of our own ports?
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FLOW_OWN_H
+#define FLOW_OWN_H
+
+#include "flow/txn.h"
+
+/* Worker: we listen on that descriptor. */
+void own_note(int fd);
+/* Whether one of the addresses that the exchange may be connected to is one of our own ports. */
+bool own_is(const struct bt_txn *);
+
+#endif
