@@ -1,6 +1,7 @@
-/* acl_domain.c - the ACL type dstdomain: the host of the URL is in a list of names.
+/* acl_domain.c - the ACL types dstdomain and srcdomain: a host is in a list of names.
  *
  *   acl news dstdomain .example.com www.example.org
+ *   acl desks srcdomain .office.example.com
  *
  * A name with a dot in front holds itself and all below; another holds itself alone. All lists
  * together are one set, asked once for each suffix of the host.
@@ -9,6 +10,8 @@
  * name, or by the word `none` when it has none; -n leaves the second part out. Names never wait, so
  * the type is not BT_SLOW and may stand in lists that cannot wait: there, an address whose name is
  * not known yet is just no match, which is what Squid documents for it.
+ *
+ * srcdomain looks the client's address up, and compares its reverse name, or `none`.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <arpa/inet.h>
@@ -191,6 +194,18 @@ static enum bt_match dstdomain_match(const void *compiled, struct bt_txn *txn, u
     return BT_YES;
 }
 
+static enum bt_match srcdomain_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
+{
+    const struct dstdomain *all = compiled;
+    bt_str name;
+    enum bt_match said = bt_client_name(txn, &name);
+
+    if (said == BT_WAIT)
+        return BT_WAIT;
+    bt_domains_find(all->set, said == BT_YES ? name : BT_STR("none"), bits);
+    return BT_YES;
+}
+
 /* ---- the module ---- */
 
 static const struct bt_acl_type types[] = {
@@ -203,6 +218,17 @@ static const struct bt_acl_type types[] = {
      .compile_all = dstdomain_compile,
      .match_all = dstdomain_match,
      .cost = 1},
+    {.name = "srcdomain",
+     .args = "word...",
+     .doc =
+         "The reverse name of the client's address is one of these, or `none`; .NAME holds NAME and "
+         "all below.",
+     .earliest = BT_AT_ACCEPT,
+     .flags = BT_SLOW,
+     .compile_all = dstdomain_compile,
+     .match_all = srcdomain_match,
+     .cost = 3},
 };
 
-BT_MODULE(acl_domain, "The ACL type dstdomain: names of origins.", .acl_types = BT_ROWS(types));
+BT_MODULE(acl_domain, "The ACL types dstdomain and srcdomain: names of origins and clients.",
+          .acl_types = BT_ROWS(types));

@@ -183,6 +183,34 @@ static enum bt_match host_match(const void *compiled, struct bt_txn *txn, uint64
     return worse(said, any(all, reverse == BT_YES ? name : BT_STR("none"), bits));
 }
 
+/* The reverse name of the client, or `none`. */
+static enum bt_match client_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
+{
+    bt_str name;
+    enum bt_match said = bt_client_name(txn, &name);
+
+    if (said == BT_WAIT)
+        return BT_WAIT;
+    return any(compiled, said == BT_YES ? name : BT_STR("none"), bits);
+}
+
+static enum bt_match login_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
+{
+    bt_str login = bt_url_login(txn);
+
+    return login.at == NULL ? BT_YES : any(compiled, unescape(txn, login), bits);
+}
+
+/* Whoever chooses parents has a field of that name. */
+static enum bt_match peer_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
+{
+    struct bt_value name;
+
+    if (!bt_field_get(txn, BT_STR("peer.name"), BT_STR_NONE, &name))
+        return BT_YES;
+    return any(compiled, name.text, bits);
+}
+
 /* Each of the fields of that name. */
 static enum bt_match field_match(const struct look *look, struct bt_txn *txn, bt_str name,
                                  bt_str (*get)(struct bt_txn *, bt_str, size_t), uint64_t *bits)
@@ -263,6 +291,24 @@ static const struct bt_acl_type types[] = {
      .flags = BT_FOLDS | BT_NO_DNS,
      .compile_all = host_compile,
      .match_all = host_match,
+     .cost = 2},
+    {.name = "srcdom_regex",
+     .args = "regex...",
+     .doc = "The reverse name of the client's address, or `none`, matches.",
+     .earliest = BT_AT_ACCEPT,
+     .flags = BT_FOLDS | BT_SLOW,
+     .compile_all = plain_compile,
+     .match_all = client_match,
+     .cost = 3},
+    TYPE("urllogin", "regex...", BT_AT_REQUEST, plain_compile, login_match,
+         "The user info of the URL (http://USER:PASSWORD@host/) matches."),
+    {.name = "peername_regex",
+     .args = "regex...",
+     .doc = "The name of the parent that the request goes to matches.",
+     .earliest = BT_AT_UPSTREAM,
+     .flags = BT_FOLDS | BT_FRESH,
+     .compile_all = plain_compile,
+     .match_all = peer_match,
      .cost = 2},
     TYPE("browser", "regex...", BT_AT_REQUEST, plain_compile, browser_match,
          "The User-Agent header matches."),

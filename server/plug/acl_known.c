@@ -1,4 +1,4 @@
-/* acl_known.c - the rows of acl.c and acl_group.c, and every ACL type of Squid's language that is not built yet.
+/* acl_known.c - the rows of acl.c and acl_group.c, and all ACL types of Squid that are not built yet.
  *
  * A configuration that uses one is refused, since a condition that never matches is worse than none;
  * its values are checked all the same, so that its writer hears of every fault at once. A module that
@@ -20,90 +20,6 @@ static void *checked(bool good)
 }
 
 /* ---- checks of values ---- */
-
-/* 200, 400-403, 500- */
-static bool status_check(const struct bt_word *at, struct bt_error *err)
-{
-    bt_str from, to;
-    uint64_t low, high = 999;
-    bool range = str_split(at->text, '-', &from, &to);
-
-    if (at->text.len == 3 && str_is(at->text.at[0], STR_DIGIT) && at->text.at[0] != '0' &&
-        str_eq_literal_nocase(str_skip(at->text, 1), "xx"))
-        return bt_complain(err, at, "'%s' is no status; write %c00-%c99", at->text.at,
-                           at->text.at[0], at->text.at[0]);
-    if (!str_uint(from, 999, &low) || (range && to.len > 0 && !str_uint(to, 999, &high)))
-        return bt_complain(err, at, "'%s' is no status or range of them (404, 500-599, 500-)",
-                           at->text.at);
-    if (range && high < low)
-        return bt_complain(err, at, "range %s ends before it begins", at->text.at);
-    return true;
-}
-
-static void *http_status_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
-{
-    bool good = true;
-
-    (void)arena;
-    for (size_t i = 0; i < args.n; i++)
-        good &= status_check(&args.word[i], err);
-    return checked(good);
-}
-
-/* Hexadecimal pairs between colons: six of them (arp), eight as well (eui64). */
-static bool hardware_check(const struct bt_word *at, struct bt_error *err)
-{
-    bt_str rest = at->text, part;
-    uint64_t byte;
-    size_t n = 0;
-
-    while (str_cut(&rest, ':', &part)) {
-        if (part.len == 0 || part.len > 2 || !str_uint_base(part, 16, 255, &byte))
-            return bt_complain(err, at, "'%s' is no hardware address (00:11:22:aa:bb:cc)",
-                               at->text.at);
-        n++;
-    }
-    if (n != 6 && n != 8)
-        return bt_complain(err, at, "'%s' is no hardware address: it has %zu parts, not 6 or 8",
-                           at->text.at, n);
-    return true;
-}
-
-static void *hardware_all_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
-{
-    bool good = true;
-
-    (void)arena;
-    for (size_t i = 0; i < args.n; i++)
-        good &= hardware_check(&args.word[i], err);
-    return checked(good);
-}
-
-/* 0.3, 1/3 and 3:5 (three times to five the other way). */
-static bool is_chance(bt_str text)
-{
-    bt_str before, after;
-    uint64_t a, b;
-
-    if (str_split(text, '/', &before, &after) || str_split(text, ':', &before, &after))
-        return str_uint(before, UINT32_MAX, &a) && str_uint(after, UINT32_MAX, &b) && a > 0 &&
-               b > 0;
-    return str_split(text, '.', &before, &after) &&
-           (before.len == 0 || str_eq_literal(before, "0")) && after.len > 0 &&
-           str_all(after, STR_DIGIT);
-}
-
-static void *random_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
-{
-    bool good = true;
-
-    (void)arena;
-    for (size_t i = 0; i < args.n; i++)
-        if (!is_chance(args.word[i].text))
-            good = bt_complain(err, &args.word[i], "'%s' is no chance; write 0.3, 1/3 or 3:5",
-                               args.word[i].text.at);
-    return checked(good);
-}
 
 static void *max_user_ip_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
 {
@@ -163,12 +79,6 @@ static const struct bt_acl_type types[] = {
      .flags = BT_FRESH,
      .compile = acl_group_compile,
      .match = acl_all_match},
-    KNOWN("srcdomain", "word...", BT_AT_ACCEPT, BT_SLOW, NULL,
-          "The reverse name of the client is one of these; .NAME holds all below."),
-    KNOWN("srcdom_regex", "regex...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
-          "The reverse name of the client matches."),
-    KNOWN("urllogin", "regex...", BT_AT_REQUEST, BT_FOLDS, NULL,
-          "The user info of the URL matches."),
     KNOWN("proxy_auth", "word...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
           "The user who has logged in is one of these; REQUIRED: anybody who has."),
     KNOWN("proxy_auth_regex", "regex...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
@@ -179,19 +89,6 @@ static const struct bt_acl_type types[] = {
           "The user that the client's ident service names."),
     KNOWN("ident_regex", "regex...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
           "The name that the client's ident service gives matches."),
-    KNOWN("http_status", "word...", BT_AT_RESPONSE, 0, http_status_check,
-          "The response's status is one of these, or within a range."),
-    KNOWN("maxconn", "int(0..)", BT_AT_ACCEPT, BT_FRESH, NULL,
-          "The client has more than so many connections open."),
-    KNOWN("arp", "word...", BT_AT_ACCEPT, 0, hardware_all_check,
-          "The client, on this network, has one of these hardware addresses."),
-    KNOWN("eui64", "word...", BT_AT_ACCEPT, 0, hardware_all_check,
-          "The client's address is made of one of these hardware addresses."),
-    KNOWN("random", "word", BT_AT_ACCEPT, BT_FRESH, random_check, "A die falls so."),
-    KNOWN("hier_code", "word...", BT_AT_UPSTREAM, 0, NULL, "The way that the request went."),
-    KNOWN("peername", "word...", BT_AT_UPSTREAM, 0, NULL, "The parent that the request goes to."),
-    KNOWN("peername_regex", "regex...", BT_AT_UPSTREAM, BT_FOLDS, NULL,
-          "The name of the parent that the request goes to matches."),
     KNOWN("ssl::server_name", "word...", BT_AT_HELLO, 0, server_name_check,
           "The name that a TLS client asks for, or the host of CONNECT; .NAME holds all below."),
     KNOWN("ssl::server_name_regex", "regex...", BT_AT_HELLO, BT_FOLDS, NULL,
@@ -206,13 +103,6 @@ static const struct bt_acl_type types[] = {
           "An attribute of the issuer of the client's certificate has one of these values."),
     KNOWN("server_cert_fingerprint", "word...", BT_AT_ACCEPT, 0, NULL,
           "The origin's certificate has one of these SHA1 fingerprints."),
-    KNOWN("connections_encrypted", "", BT_AT_REQUEST, 0, NULL,
-          "Every connection that the message came over is encrypted."),
-    KNOWN("transaction_initiator", "word...", BT_AT_ACCEPT, 0, NULL, "Who began the exchange."),
-    KNOWN("has", "request|response|ALE...", BT_AT_ACCEPT, BT_FRESH, NULL,
-          "The exchange has come so far that it has a request or a response."),
-    KNOWN("squid_error", "word...", BT_AT_REQUEST, BT_FRESH, NULL,
-          "The exchange has failed with one of these errors."),
     KNOWN("snmp_community", "word...", BT_AT_ACCEPT, 0, NULL, "The community of an SNMP query."),
     KNOWN("adaptation_service", "word...", BT_AT_REQUEST, BT_FRESH, NULL,
           "An adaptation service was used for the exchange."),

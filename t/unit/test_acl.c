@@ -143,25 +143,10 @@ static void not_built(void **state)
         uint32_t column;
         const char *text; /* NULL: only that it is not built */
     } cases[] = {
-        {"acl x urllogin ^anna", 0, NULL},
-        {"acl x urllogin -i (ad|banner", 19, "(ad|banner"},
         {"acl x ext_user_regex ok ads{2,1}", 25, "{2,1}"},
         {"acl x proxy_auth_regex -i ^anna +i B", 0, NULL},
-        {"acl x http_status 200 400-403 500-", 0, NULL},
-        {"acl x http_status 5xx", 19, "500-599"},
-        {"acl x http_status 404-400", 19, "ends before"},
-        {"acl x http_status ok", 19, "no status"},
-        {"acl x arp 00:11:22:aa:bb:cc", 0, NULL},
-        {"acl x arp 00:11:22:aa:bb", 11, "5 parts"},
-        {"acl x eui64 00:11:22:aa:bb:gg", 13, "no hardware address"},
-        {"acl x random 1/3", 0, NULL},
-        {"acl x random 0.25", 0, NULL},
-        {"acl x random 3:5", 0, NULL},
-        {"acl x random 2", 14, "no chance"},
         {"acl x max_user_ip -s 2", 0, NULL},
         {"acl x max_user_ip two", 19, "takes a number"},
-        {"acl x maxconn 10", 0, NULL},
-        {"acl x maxconn ten", 15, "ten"},
         {"acl x annotate_client seen=yes", 0, NULL},
         {"acl x annotate_transaction seen", 28, "KEY=VALUE"},
         {"acl x ssl::server_name --consensus .example.com", 0, NULL},
@@ -170,8 +155,6 @@ static void not_built(void **state)
         {"acl x at_step SslBump9", 15, "SslBump"},
         {"acl x proxy_auth REQUIRED", 0, NULL},
         {"acl x external check", 0, NULL},
-        {"acl x any-of a b", 0, NULL},
-        {"acl x connections_encrypted", 0, NULL},
         {"acl x clientside_mark 0x3", 0, NULL},
     };
 

@@ -34,6 +34,9 @@ struct bt_txn {
     struct sockaddr_storage dest_at[4];
     size_t dests;
     int reversals, resolutions; /* how often they were called */
+    bt_str client_name, login;
+    enum bt_match named; /* what bt_client_name() returns */
+    int64_t connections;
 };
 
 const struct sockaddr *bt_client_addr(struct bt_txn *txn)
@@ -80,6 +83,29 @@ enum bt_match bt_reverse(struct bt_txn *txn, bt_str *name)
     txn->reversals++;
     *name = txn->reverse;
     return txn->reversed;
+}
+enum bt_match bt_client_name(struct bt_txn *txn, bt_str *name)
+{
+    *name = txn->client_name;
+    return txn->named;
+}
+int64_t bt_client_connections(struct bt_txn *txn)
+{
+    return txn->connections;
+}
+static bool connections_wanted __attribute__((unused));
+void bt_client_connections_want(void)
+{
+    connections_wanted = true;
+}
+bt_str bt_url_login(struct bt_txn *txn)
+{
+    return txn->login;
+}
+bool bt_field_get(struct bt_txn *txn, bt_str name, bt_str arg, struct bt_value *out)
+{
+    (void)txn, (void)name, (void)arg, (void)out;
+    return false;
 }
 
 bt_str bt_url(struct bt_txn *txn)
