@@ -100,14 +100,15 @@ test_rows() {
     for source in $(files t/fuzz/fuzz_*.c); do
         fuzz=$(canon "${source%.c}")
         case $source in
-        t/fuzz/fuzz_conf*.c) pure=libbt_conf.a\ libbt_stat.a\ libbt_base.a ;;
-        t/fuzz/fuzz_helper.c) pure=libbt_net.a\ libbt_base.a ;;
-        *) pure=libbt_http.a\ libbt_base.a ;;
+        t/fuzz/fuzz_conf*.c) knows='libbt_conf.a libbt_stat.a libbt_base.a $(PURE_LIBS)' ;;
+        t/fuzz/fuzz_exchange*.c) knows='$(FLOORS) $(SERVER_LIBS)' ;;
+        t/fuzz/fuzz_helper.c) knows='libbt_net.a libbt_base.a $(PURE_LIBS)' ;;
+        *) knows='libbt_http.a libbt_base.a $(PURE_LIBS)' ;;
         esac
         echo "FUZZERS += ${source%.c}"
         echo "${fuzz}_SOURCES = $source t/fuzz/replay.c"
         echo "${fuzz}_LINK = \$(PLAIN_LINK)"
-        echo "${fuzz}_LDADD = $pure \$(PURE_LIBS)"
+        echo "${fuzz}_LDADD = $knows"
         echo "OBJECTS_OF_ALL += \$(${fuzz}_OBJECTS)"
     done
 }
