@@ -53,10 +53,18 @@ program_rows() {
     done
 }
 
+# What configure must have found for a module to be built; nothing for most.
+needs_of() {
+    case $1 in
+    acl_geoip) echo HAVE_MAXMINDDB ;;
+    esac
+}
+
 # module_rows NAME FOLDER SOURCE...
 module_rows() {
-    name=$1 folder=$2
+    name=$1 folder=$2 needs=$(needs_of "$1")
     shift 2
+    [ -z "$needs" ] || echo "if $needs"
     la=$(canon "modules/$folder/$name.la")
     echo "MODULE_NAMES += $name"
     echo "noinst_LTLIBRARIES += modules/$folder/$name.la"
@@ -65,6 +73,7 @@ module_rows() {
     echo "${la}_LDFLAGS = \$(MODULE_LDFLAGS)"
     echo "${la}_LIBADD = \$(LIBS_$name)"
     echo "OBJECTS_OF_ALL += \$(${la}_OBJECTS)"
+    [ -z "$needs" ] || echo endif
 }
 
 # A folder is one module when it has a source of its own name (modules/cache/cache.c) or is one of
@@ -201,6 +210,10 @@ libevent-dev header event2/event.h
 libc-ares-dev header ares.h
 libpcre2-dev header pcre2.h
 '
+# Some module is left out when one of these is not there.
+optional_packages='
+libmaxminddb-dev header maxminddb.h
+'
 test_packages='
 perl command prove
 libio-socket-ssl-perl perl IO::Socket::SSL
@@ -246,6 +259,13 @@ install_missing() {
     [ -z "$missing" ] || die "installed, and yet not found:$missing"
 }
 
+# The same, but the build goes on without what is not to be had.
+install_optional() {
+    missing=$(missing_of "$1")
+    [ -n "$missing" ] || return 0
+    (install_missing "$1") || say "going on without:$missing"
+}
+
 # --- build, run, check ------------------------------------------------------------------------
 
 # build DIR MAKE-ARGUMENTS...: configures DIR once (it re-configures itself later) and makes it.
@@ -271,11 +291,12 @@ jobs_here() { nproc 2> /dev/null || echo 2; }
 
 run() {
     install_missing "$build_packages"
+    install_optional "$optional_packages"
     build out all
     # The build's own prefix: what the configuration leaves to the defaults lands below ./out.
     make -C out --no-print-directory -s run-folders
     say "running out/bobtail with etc/bobtail.conf; stop it with Ctrl-C; try it with"
-    say "    curl -x http://127.0.0.1:3128 http://deb.debian.org/"
+    say "    curl -x http://127.0.0.1:3128 http://example.com/"
     exec out/bobtail --foreground -f etc/bobtail.conf
 }
 
@@ -288,6 +309,7 @@ check() {
         esac
     done
     install_missing "$build_packages"
+    install_optional "$optional_packages"
     install_missing "$test_packages"
     build "$dir" all test-programs "$@"
     exec t/run-tests "$dir" "$@"
