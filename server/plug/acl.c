@@ -1,14 +1,11 @@
-/* acl.c - names, values and types of ACLs; one look-up a type and exchange.
+/* acl.c - names, values and types of ACLs: defined line by line, then compiled. Asked in acl_ask.c.
  *
  * A type is compiled in up to two kinds: the ACLs with -n, which never wait for a name server, and
  * the others, so that an ACL that needs no look-up does not wait for the one that does.
  *
- * What an exchange has learnt is two bits an ACL, or two bits a kind and one bit for each of its
- * ACLs where the type answers for all of them at once. Only the two-bit codes need clearing.
- *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #define BT_LOG_TAG "acl"
-#include "plug/acl.h"
+#include "plug/acl_inside.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,56 +17,7 @@
 #include "bt_txn.h"
 #include "conf/grammar.h"
 #include "plug/registry.h"
-
-enum acl_how {
-    HOW_NEVER, /* has no values */
-    HOW_BAD,   /* was complained about */
-    HOW_ALL,
-    HOW_SET, /* a bit of its kind */
-    HOW_ONE  /* asked alone */
-};
-
-/* All ACLs of a type that are compiled together. */
-struct acl_kind {
-    const struct bt_acl_type *row;
-    size_t n;
-    void *compiled;
-    uint32_t code; /* which code of the memo says whether the bits stand */
-    uint32_t bits; /* first word of its bits in the memo */
-};
-
-struct acl_type {
-    struct acl_type *next;
-    const struct bt_acl_type *row;
-    struct grammar *grammar;
-    struct acl_kind kind[2]; /* without and with -n */
-};
-
-/* The values of one line. */
-struct acl_values {
-    struct acl_values *next;
-    struct bt_args args;
-};
-
-struct acl {
-    enum acl_how how;
-    uint32_t code;  /* ONE: in the memo */
-    uint32_t index; /* SET: bit of the kind */
-    bool no_dns;
-    bool login; /* it is about who is logged in */
-    const struct acl_kind *kind;
-    void **compiled; /* ONE: of each line */
-    size_t lines;
-
-    struct bt_word name;    /* where it was first defined */
-    struct bt_word type_at; /* and its type's name there, or of its first use */
-    const char *place;
-    struct acl_type *type;  /* NULL: all, or a type that does not exist */
-    struct acl_reach reach; /* any-of, all-of: what it has of its members */
-    bool found;             /* somebody has asked for it by name */
-    struct acl_values *values, *last;
-    size_t n;
-};
+#include "plug/rules.h"
 
 struct acl_missing {
     struct acl_missing *next;
@@ -607,6 +555,8 @@ bool acls_compile(void *conf, struct bt_arena *arena, struct bt_error *err)
         good &= missing_complain(acls, missing, err);
     memo_lay_out(acls);
     acls->compiled = true;
+    if (good)
+        rules_compile(acls);
     return good;
 }
 
@@ -670,137 +620,23 @@ unsigned acl_cost(const struct acl *acl)
     return acl->type == NULL ? 0 : acl->type->row->cost;
 }
 
-/* ---- evaluation ---- */
-
-/* Codes of a memo: 0 is «not asked yet». */
-enum { CODE_NO = 1, CODE_YES = 2, CODE_BROKEN = 3 };
-
-static inline unsigned code_get(const struct acl_memo *memo, uint32_t code)
+struct acl_form acl_form(const struct acl *acl)
 {
-    return memo->word[code / 32] >> (code % 32 * 2) & 3;
-}
-
-static inline void code_set(struct acl_memo *memo, uint32_t code, unsigned value)
-{
-    uint64_t *word = &memo->word[code / 32];
-    unsigned at = code % 32 * 2;
-
-    *word = (*word & ~(UINT64_C(3) << at)) | (uint64_t)value << at;
-}
-
-static __attribute__((noinline)) struct acl_memo *memo_new(const struct acls *acls,
-                                                           struct bt_txn *txn)
-{
-    struct acl_memo *memo = bt_alloc_raw(bt_txn_arena(txn),
-                                         sizeof *memo + acls->words * sizeof *memo->word);
-
-    *memo = (struct acl_memo){.last = NULL};
-    memset(memo->word, 0, (acls->codes + 31) / 32 * sizeof *memo->word);
-    *acl_memo_place(txn) = memo;
-    return memo;
-}
-
-struct acl_memo *acl_memo(const struct acls *acls, struct bt_txn *txn)
-{
-    struct acl_memo *memo = *acl_memo_place(txn);
-
-    return memo != NULL ? memo : memo_new(acls, txn);
-}
-
-/* Ask a kind for the bits of all its ACLs; the answer for one of them. */
-static __attribute__((noinline)) enum bt_match kind_ask(const struct acl_kind *kind, uint32_t index,
-                                                        struct acl_memo *memo, struct bt_txn *txn)
-{
-    uint64_t *bits = &memo->word[kind->bits];
-
-    for (size_t i = 0; i < BT_BITS_WORDS(kind->n); i++) /* most often one: no call */
-        bits[i] = 0;
-    enum bt_match said = kind->row->match_all(kind->compiled, txn, bits);
-    if (said == BT_WAIT) /* what is set is sure, and needs no waiting */
-        return bt_bit_get(bits, index) ? BT_YES : BT_WAIT;
-    bool stands = said == BT_YES || said == BT_NO;
-    if ((kind->row->flags & BT_FRESH) == 0)
-        code_set(memo, kind->code, stands ? CODE_YES : CODE_BROKEN);
-    if (!stands)
-        return BT_BROKEN;
-    return bt_bit_get(bits, index) ? BT_YES : BT_NO;
-}
-
-static enum bt_match set_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
-{
-    const struct acl_kind *kind = acl->kind;
-    unsigned code = code_get(memo, kind->code);
-
-    if (__builtin_expect(code == CODE_YES, 1))
-        return bt_bit_get(&memo->word[kind->bits], acl->index) ? BT_YES : BT_NO;
-    if (code == CODE_BROKEN)
-        return BT_BROKEN;
-    return kind_ask(kind, acl->index, memo, txn);
-}
-
-/* One of the lines is enough. */
-static enum bt_match lines_ask(const struct acl *acl, struct bt_txn *txn)
-{
-    bool waits = false, broken = false;
-
-    for (size_t i = 0; i < acl->lines; i++) {
-        enum bt_match said = acl->type->row->match(acl->compiled[i], txn);
-        if (said == BT_YES)
-            return BT_YES;
-        waits |= said == BT_WAIT;
-        broken |= said != BT_NO && said != BT_WAIT;
-    }
-    return waits ? BT_WAIT : broken ? BT_BROKEN : BT_NO;
-}
-
-static enum bt_match one_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
-{
-    static const enum bt_match means[] = {
-        [CODE_NO] = BT_NO, [CODE_YES] = BT_YES, [CODE_BROKEN] = BT_BROKEN};
-    unsigned code = code_get(memo, acl->code);
-
-    if (code != 0)
-        return means[code];
-    enum bt_match said = lines_ask(acl, txn);
-    if (said == BT_WAIT || (acl->type->row->flags & BT_FRESH) != 0)
-        return said;
-    code_set(memo, acl->code, said == BT_YES ? CODE_YES : said == BT_NO ? CODE_NO : CODE_BROKEN);
-    return said;
-}
-
-enum bt_match acl_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
-{
-    memo->last = acl;
     switch (acl->how) {
-    case HOW_SET:
-        return set_ask(acl, memo, txn);
     case HOW_ALL:
-        return BT_YES;
+        return (struct acl_form){ACL_ALWAYS, NULL, 0};
+    case HOW_SET:
+        return (struct acl_form){ACL_TOGETHER, acl->kind, acl->index};
     case HOW_ONE:
-        return one_ask(acl, memo, txn);
+        return (struct acl_form){ACL_ALONE, NULL, 0};
     case HOW_NEVER:
     case HOW_BAD:
         break;
     }
-    return BT_NO;
+    return (struct acl_form){ACL_NEVER, NULL, 0};
 }
 
-bool acl_last_is_login(struct bt_txn *txn)
+size_t acl_kind_size(const struct acl_kind *kind)
 {
-    const struct acl_memo *memo = *acl_memo_place(txn);
-
-    return memo != NULL && memo->last != NULL && memo->last->login;
-}
-
-bt_str acl_last(struct bt_txn *txn)
-{
-    const struct acl_memo *memo = *acl_memo_place(txn);
-
-    return memo == NULL || memo->last == NULL ? BT_STR_NONE : memo->last->name.text;
-}
-
-void acl_forget(struct bt_txn *txn)
-{
-    /* The arena takes a new one when somebody asks; a rewritten request is rare. */
-    *acl_memo_place(txn) = NULL;
+    return kind->n;
 }

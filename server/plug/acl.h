@@ -39,6 +39,7 @@ struct acls {
     struct table faulty;         /* names of lines that nobody could read */
     uint32_t codes;              /* of a memo: 2-bit answers, one an ACL or one a type */
     uint32_t words;              /* of a memo: 64-bit words, for codes and bits */
+    struct bt_rules *lists;      /* of rules; compiled after the ACLs, by rules.c */
     bool compiled;
 };
 
@@ -94,6 +95,18 @@ enum bt_match acl_all_match(const void *compiled, struct bt_txn *);
 BT_MUST bool acl_group_members(struct acls *, const struct acl *group, struct bt_args names,
                                struct acl_reach *, struct bt_error *);
 
+/* ---- for lists of rules: how an ACL answers. Only when compiled ---- */
+
+struct acl_kind; /* ACLs that answer together */
+enum acl_answers { ACL_NEVER, ACL_ALWAYS, ACL_TOGETHER, ACL_ALONE };
+struct acl_form {
+    enum acl_answers answers;
+    const struct acl_kind *kind; /* TOGETHER */
+    uint32_t bit;                /* which of them */
+};
+struct acl_form acl_form(const struct acl *);
+size_t acl_kind_size(const struct acl_kind *); /* how many ACLs */
+
 /* ---- evaluation ---- */
 
 /* What one exchange has learnt so far: in its arena, made at first use. */
@@ -111,6 +124,9 @@ struct acl_memo **acl_memo_place(struct bt_txn *);
 struct acl_memo *acl_memo(const struct acls *, struct bt_txn *);
 /* Ask one ACL, or recall what it answered. Only when compiled. */
 enum bt_match acl_ask(const struct acl *, struct acl_memo *, struct bt_txn *);
+/* Ask all of a kind, or recall: YES when *bits stand; WAIT, BROKEN when only those that are set do. */
+enum bt_match acl_kind_ask(const struct acl_kind *, struct acl_memo *, struct bt_txn *,
+                           const uint64_t **bits);
 /* The ACL that was looked at last in this exchange is about logins. */
 bool acl_last_is_login(struct bt_txn *);
 /* The name of the ACL that was looked at last in this exchange; BT_STR_NONE: none was. */

@@ -1,4 +1,9 @@
-/* rules.c - lists of rules, walked in order; what has been asked is remembered by acl.c.
+/* rules.c - lists of rules, walked in order or searched by an index; what has been asked is
+ * remembered by acl.c.
+ *
+ * Both ways give the same ruling: that of the first line that does not fail. A line fails when one of
+ * its ACLs does not hold, whatever the others would say; so one that is broken counts only when the
+ * rest of its line holds, in whatever order they are looked at.
  *
  * A list that waits remembers the place, so that ACLs with a side effect before it are not asked a
  * second time when the exchange comes back.
@@ -6,22 +11,20 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "plug/rules.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/str.h"
 #include "plug/phase.h"
-
-struct rules_term {
-    const struct acl *acl;
-    bool negated;
-};
+#include "plug/rules_index.h"
 
 struct bt_acls {
-    const struct acls *acls;
+    struct acls *acls;
     uint32_t n;
     bool fast;   /* nobody can wait: an answer that is not there yet is a mismatch */
     bool always; /* holds for everybody: no name but `all` */
-    struct rules_term term[];
+    struct rules_index_term term[];
 };
 
 struct rules_row {
@@ -31,7 +34,9 @@ struct rules_row {
 };
 
 struct bt_rules {
-    const struct acls *acls; /* NULL: no line names one */
+    struct acls *acls; /* NULL: no line names one */
+    struct bt_rules *next;
+    struct rules_index *index; /* NULL: too short to pay */
     struct rules_row *row;
     uint32_t n, room;
     bool has_default; /* allow|deny: the opposite of the last line */
@@ -83,7 +88,7 @@ const struct bt_acls *rules_acls(struct acls *acls, struct bt_args names,
             continue;
         }
         term_check(acl, &names.word[i], row, fast, err);
-        line->term[line->n++] = (struct rules_term){acl, unlike};
+        line->term[line->n++] = (struct rules_index_term){acl, unlike};
         line->always &= acl_is_all(acl) && !unlike;
     }
     return line;
@@ -111,21 +116,71 @@ void bt_rules_add(struct bt_rules **list, const struct bt_line *line, int action
         rules->row = more;
         rules->room = room;
     }
-    if (rules->acls == NULL && line->acls != NULL)
+    if (rules->acls == NULL && line->acls != NULL) {
         rules->acls = line->acls->acls;
+        rules->next = rules->acls->lists;
+        rules->acls->lists = rules;
+    }
     if (rules->n == 0)
         rules->certain = line->acls == NULL || line->acls->always;
     rules->row[rules->n++] = (struct rules_row){line->acls, line, action};
 }
 
+/* A list that is longer than this is searched. On shorter ones both cost about the same, and the walk
+ * has its order to itself. */
+enum { INDEX_FROM = 16 };
+
+static void index_make(struct bt_rules *rules, struct bt_arena *arena)
+{
+    struct rules_index_line *line = malloc(rules->n * sizeof *line);
+
+    CHECK(line != NULL);
+    for (uint32_t i = 0; i < rules->n; i++) {
+        const struct bt_acls *acls = rules->row[i].acls;
+        line[i] = acls == NULL ? (struct rules_index_line){NULL, 0, false}
+                               : (struct rules_index_line){acls->term, acls->n, acls->fast};
+    }
+    rules->index = rules_index_new(arena, line, rules->n);
+    free(line);
+}
+
+void rules_compile(struct acls *acls)
+{
+    for (struct bt_rules *rules = acls->lists; rules != NULL; rules = rules->next)
+        if (rules->n >= INDEX_FROM)
+            index_make(rules, acls->arena);
+}
+
 /* ---- evaluation ---- */
+
+/* Term `broken` cannot be told: does the rest of the line settle it? What has a side effect is not
+ * asked, since the walk would not have come so far; and after one that is broken itself nothing is,
+ * since it would be asked again after a wait. */
+static enum bt_match terms_after(const struct bt_acls *acls, struct acl_memo *memo,
+                                 struct bt_txn *txn, uint32_t broken)
+{
+    for (uint32_t i = broken + 1; i < acls->n && !acl_is_fresh(acls->term[broken].acl); i++) {
+        const struct rules_index_term *term = &acls->term[i];
+        if (acl_is_fresh(term->acl))
+            continue;
+        enum bt_match said = acl_ask(term->acl, memo, txn);
+        if (said == BT_WAIT && !acls->fast)
+            return BT_WAIT;
+        if (said == BT_WAIT)
+            said = BT_NO;
+        if (said == (term->negated ? BT_YES : BT_NO))
+            return BT_NO;
+    }
+    memo->last = acls->term[broken].acl;
+    return BT_BROKEN;
+}
 
 /* The terms from *at on. WAIT: *at is the one that waits. */
 static enum bt_match terms_match(const struct bt_acls *acls, struct acl_memo *memo,
                                  struct bt_txn *txn, uint32_t *at)
 {
     for (uint32_t i = *at; i < acls->n; i++) {
-        const struct rules_term *term = &acls->term[i];
+        const struct rules_index_term *term = &acls->term[i];
         enum bt_match said = acl_ask(term->acl, memo, txn);
         if (said == BT_WAIT) {
             if (!acls->fast) {
@@ -134,8 +189,10 @@ static enum bt_match terms_match(const struct bt_acls *acls, struct acl_memo *me
             }
             said = BT_NO;
         }
-        if (said == BT_BROKEN)
-            return BT_BROKEN;
+        if (said != BT_YES && said != BT_NO) {
+            *at = i;
+            return terms_after(acls, memo, txn, i);
+        }
         if ((said == BT_YES) == term->negated)
             return BT_NO;
     }
@@ -183,6 +240,13 @@ static struct bt_ruling ruling_default(const struct bt_rules *rules)
     return (struct bt_ruling){BT_YES, last == BT_ALLOW ? BT_DENY : BT_ALLOW, NULL};
 }
 
+static struct bt_ruling ruling_of(const struct rules_row *row, enum bt_match said)
+{
+    int action = said == BT_YES ? row->action : said == BT_BROKEN ? BT_DENY : 0;
+
+    return (struct bt_ruling){said, action, row->line};
+}
+
 static struct bt_ruling rules_walk(const struct bt_rules *rules, struct bt_txn *txn)
 {
     struct acl_memo *memo = acl_memo(rules->acls, txn);
@@ -195,10 +259,79 @@ static struct bt_ruling rules_walk(const struct bt_rules *rules, struct bt_txn *
             continue;
         if (said == BT_WAIT)
             pause_at(memo, rules, i, term);
-        int action = said == BT_YES ? row->action : said == BT_BROKEN ? BT_DENY : 0;
-        return (struct bt_ruling){said, action, row->line};
+        return ruling_of(row, said);
     }
     return ruling_default(rules);
+}
+
+/* Where a search is. */
+struct progress {
+    struct acl_memo *memo;
+    uint32_t line, term; /* where it goes on after a wait: in a line that is walked, at that term */
+    int64_t walked;      /* the last line that was walked as it stands */
+};
+
+/* The first line that does not fail, and what it says; NO: none. */
+static enum bt_match rules_search(const struct bt_rules *rules, struct bt_txn *txn,
+                                  struct progress *at, uint32_t *line)
+{
+    struct rules_search search;
+    struct rules_found found;
+    uint32_t term = at->term;
+
+    rules_search_init(&search, rules->index, at->memo, txn, at->line);
+    for (;; term = 0) {
+        found = rules_search_next(&search);
+        *line = (uint32_t)found.line;
+        if (!found.fresh)
+            break;
+        if (*line != at->line)
+            term = 0;
+        at->walked = found.line;
+        found.match = terms_match(rules->row[*line].acls, at->memo, txn, &term);
+        if (found.match != BT_NO)
+            break;
+    }
+    rules_search_fini(&search);
+    at->term = term;
+    return found.match;
+}
+
+/* No line held. What a denial leaves behind is the ACL that a walk would have looked at last, which is
+ * in the last line. WAIT: that has to wait. */
+static bool last_line_waits(const struct bt_rules *rules, struct bt_txn *txn,
+                            const struct progress *at)
+{
+    uint32_t last = rules->n - 1, term = 0;
+    const struct bt_acls *acls = rules->row[last].acls;
+
+    if (!rules->has_default || rules->row[last].action != BT_ALLOW || at->walked == last)
+        return false;
+    if (terms_match(acls, at->memo, txn, &term) != BT_WAIT)
+        return false;
+    pause_at(at->memo, rules, last, 0);
+    return true;
+}
+
+static struct bt_ruling rules_find(const struct bt_rules *rules, struct bt_txn *txn)
+{
+    struct progress at = {.memo = acl_memo(rules->acls, txn), .walked = -1};
+    uint32_t line, term = 0;
+
+    resume_at(at.memo, rules, &at.line, &at.term);
+    enum bt_match said = rules_search(rules, txn, &at, &line);
+    if (said == BT_NO) {
+        if (last_line_waits(rules, txn, &at))
+            return (struct bt_ruling){BT_WAIT, 0, rules->row[rules->n - 1].line};
+        return ruling_default(rules);
+    }
+    const struct rules_row *row = &rules->row[line];
+    if (said == BT_WAIT)
+        pause_at(at.memo, rules, line, at.term);
+    else if (rules->has_default && at.walked != line && row->acls != NULL &&
+             (said == BT_BROKEN || row->action == BT_DENY))
+        (void)terms_match(row->acls, at.memo, txn, &term); /* as remembered: for what was last */
+    return ruling_of(row, said);
 }
 
 struct bt_ruling bt_rules_run(const struct bt_rules *rules, struct bt_txn *txn)
@@ -209,7 +342,7 @@ struct bt_ruling bt_rules_run(const struct bt_rules *rules, struct bt_txn *txn)
     /* A refusal has to leave behind the ACL that it looked at last; nobody asks that of the rest. */
     if (rules->certain && (row->acls == NULL || !rules->has_default || row->action == BT_ALLOW))
         return (struct bt_ruling){BT_YES, row->action, row->line};
-    return rules_walk(rules, txn);
+    return rules->index != NULL ? rules_find(rules, txn) : rules_walk(rules, txn);
 }
 
 /* ---- for bobtailctl and tests ---- */

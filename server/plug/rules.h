@@ -19,6 +19,9 @@
 const struct bt_acls *rules_acls(struct acls *, struct bt_args names,
                                  const struct bt_directive *row, bool fast, struct bt_error *);
 
+/* All lists that name ACLs: by acls_compile(), when those are compiled and before the fork. */
+void rules_compile(struct acls *);
+
 /* A line of a directive `action|action acls` whose field is a struct bt_rules *: bt_rules_add() does
  * it. line->row tells an allow|deny list, which has a default, from others. */
 

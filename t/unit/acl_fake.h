@@ -26,7 +26,7 @@
 #include "plug/registry.h"
 #include "plug/rules.h"
 
-enum { SAYS = 64 };
+enum { SAYS = 512, ROLLS = 4096 };
 
 struct bt_txn {
     struct bt_arena *arena;
@@ -34,7 +34,10 @@ struct bt_txn {
     enum bt_match says[SAYS]; /* WAIT: once, then `later` */
     enum bt_match later[SAYS];
     int asked[SAYS];
-    int asked_sets, asked_dry;
+    int asked_sets, asked_dry, asked_wide, asked_dear;
+    uint32_t luck;          /* of dice */
+    uint16_t rolled[ROLLS]; /* which were asked, in order */
+    int rolls;
     bt_str path;
 };
 
@@ -75,6 +78,26 @@ static enum bt_match one_match(const void *values, struct bt_txn *txn)
     return fake_says(txn, place_of(&args->word[0]));
 }
 
+/* A changing answer with a side effect: asked again, it falls anew. */
+static inline enum bt_match dice_fall(uint32_t luck, size_t place, int rolls)
+{
+    uint32_t x = (luck + (uint32_t)place * 2654435761u + (uint32_t)rolls * 40503u) * 2246822519u;
+    static const enum bt_match faces[] = {BT_NO,  BT_YES, BT_NO,  BT_YES,  BT_NO,
+                                          BT_YES, BT_NO,  BT_YES, BT_WAIT, BT_BROKEN};
+
+    return faces[(x ^ x >> 13) % (sizeof faces / sizeof *faces)];
+}
+
+static enum bt_match dice_match(const void *values, struct bt_txn *txn)
+{
+    const struct bt_args *args = values;
+    size_t place = place_of(&args->word[0]);
+
+    if (txn->rolls < ROLLS)
+        txn->rolled[txn->rolls] = (uint16_t)place;
+    return dice_fall(txn->luck, place, txn->rolls++);
+}
+
 struct fake_set {
     size_t n;
     size_t *place;
@@ -103,12 +126,11 @@ static void *set_compile(const struct bt_acl_values *acl, size_t n, struct bt_ar
     return set;
 }
 
-static enum bt_match set_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
+static enum bt_match some_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
 {
     const struct fake_set *set = compiled;
     bool waits = false, broken = false;
 
-    *(set->dry ? &txn->asked_dry : &txn->asked_sets) += 1;
     for (size_t i = 0; i < set->n; i++)
         switch (fake_says(txn, set->place[i])) {
         case BT_YES:
@@ -126,6 +148,26 @@ static enum bt_match set_match(const void *compiled, struct bt_txn *txn, uint64_
     return waits ? BT_WAIT : broken ? BT_BROKEN : BT_YES;
 }
 
+static enum bt_match set_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
+{
+    const struct fake_set *set = compiled;
+
+    *(set->dry ? &txn->asked_dry : &txn->asked_sets) += 1;
+    return some_match(compiled, txn, bits);
+}
+
+static enum bt_match wide_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
+{
+    txn->asked_wide++;
+    return some_match(compiled, txn, bits);
+}
+
+static enum bt_match dear_match(const void *compiled, struct bt_txn *txn, uint64_t *bits)
+{
+    txn->asked_dear++;
+    return some_match(compiled, txn, bits);
+}
+
 static const struct bt_acl_type fake_types[] = {
     {.name = "one two", .args = "word...", .doc = "Fake.", .match = one_match},
     {.name = "slow", .args = "word...", .doc = "Fake.", .flags = BT_SLOW, .match = one_match},
@@ -141,6 +183,20 @@ static const struct bt_acl_type fake_types[] = {
      .flags = BT_NO_DNS | BT_SLOW,
      .compile_all = set_compile,
      .match_all = set_match},
+    {.name = "wide", /* it may wait, and not say so, as dstdomain */
+     .args = "word...",
+     .doc = "Fake.",
+     .compile_all = set_compile,
+     .match_all = wide_match,
+     .cost = 1},
+    {.name = "dear",
+     .args = "word...",
+     .doc = "Fake.",
+     .flags = BT_SLOW,
+     .compile_all = set_compile,
+     .match_all = dear_match,
+     .cost = 3},
+    {.name = "dice", .args = "word...", .doc = "Fake.", .flags = BT_FRESH, .match = dice_match},
     {.name = "number", .args = "int(1..9)", .doc = "Fake.", .match = one_match},
     {.name = "src dst method", .args = "word...", .doc = "Fake.", .match = one_match},
 };
@@ -219,7 +275,7 @@ static bool acl_line(const char *text)
 }
 
 /* "http_access allow a !b" */
-static const struct bt_line *rule_line(struct bt_rules **list, const char *text)
+static inline const struct bt_line *rule_line(struct bt_rules **list, const char *text)
 {
     struct bt_line *line = line_of(&access_row, text);
     struct bt_args names = {line->args.word + 1, line->args.n - 1};
@@ -242,7 +298,7 @@ static bool said(uint32_t line, uint32_t column, bool fault, const char *text)
     return false;
 }
 
-static void txn_new_fake(struct bt_txn *txn)
+static inline void txn_new_fake(struct bt_txn *txn)
 {
     *txn = (struct bt_txn){.arena = arena};
 }

@@ -1,0 +1,154 @@
+/* acl_ask.c - one look-up an ACL, or a type, and exchange; what it said is remembered.
+ *
+ * What an exchange has learnt is two bits an ACL, or two bits a kind and one bit for each of its
+ * ACLs where the type answers for all of them at once. Only the two-bit codes need clearing.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "bt_sets.h"
+#include "bt_txn.h"
+#include "plug/acl_inside.h"
+
+/* Codes of a memo: 0 is «not asked yet». */
+enum { CODE_NO = 1, CODE_YES = 2, CODE_BROKEN = 3 };
+
+static inline unsigned code_get(const struct acl_memo *memo, uint32_t code)
+{
+    return memo->word[code / 32] >> (code % 32 * 2) & 3;
+}
+
+static inline void code_set(struct acl_memo *memo, uint32_t code, unsigned value)
+{
+    uint64_t *word = &memo->word[code / 32];
+    unsigned at = code % 32 * 2;
+
+    *word = (*word & ~(UINT64_C(3) << at)) | (uint64_t)value << at;
+}
+
+static __attribute__((noinline)) struct acl_memo *memo_new(const struct acls *acls,
+                                                           struct bt_txn *txn)
+{
+    struct acl_memo *memo = bt_alloc_raw(bt_txn_arena(txn),
+                                         sizeof *memo + acls->words * sizeof *memo->word);
+
+    *memo = (struct acl_memo){.last = NULL};
+    memset(memo->word, 0, (acls->codes + 31) / 32 * sizeof *memo->word);
+    *acl_memo_place(txn) = memo;
+    return memo;
+}
+
+struct acl_memo *acl_memo(const struct acls *acls, struct bt_txn *txn)
+{
+    struct acl_memo *memo = *acl_memo_place(txn);
+
+    return memo != NULL ? memo : memo_new(acls, txn);
+}
+
+static __attribute__((noinline)) enum bt_match kind_ask(const struct acl_kind *kind,
+                                                        struct acl_memo *memo, struct bt_txn *txn)
+{
+    uint64_t *bits = &memo->word[kind->bits];
+    size_t words = BT_BITS_WORDS(kind->n);
+
+    if (words < 8)
+        for (size_t i = 0; i < words; i++) /* most often one: no call */
+            bits[i] = 0;
+    else
+        memset(bits, 0, words * sizeof *bits);
+    enum bt_match said = kind->row->match_all(kind->compiled, txn, bits);
+    if (said == BT_WAIT)
+        return BT_WAIT;
+    bool stands = said == BT_YES || said == BT_NO;
+    if ((kind->row->flags & BT_FRESH) == 0)
+        code_set(memo, kind->code, stands ? CODE_YES : CODE_BROKEN);
+    return stands ? BT_YES : BT_BROKEN;
+}
+
+enum bt_match acl_kind_ask(const struct acl_kind *kind, struct acl_memo *memo, struct bt_txn *txn,
+                           const uint64_t **bits)
+{
+    unsigned code = code_get(memo, kind->code);
+
+    *bits = &memo->word[kind->bits];
+    if (code != 0)
+        return code == CODE_YES ? BT_YES : BT_BROKEN;
+    return kind_ask(kind, memo, txn);
+}
+
+static enum bt_match set_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
+{
+    const uint64_t *bits;
+    enum bt_match said = acl_kind_ask(acl->kind, memo, txn, &bits);
+
+    if (bt_bit_get(bits, acl->index)) /* sure, even while others are not */
+        return BT_YES;
+    return said == BT_YES ? BT_NO : said;
+}
+
+/* One of the lines is enough. */
+static enum bt_match lines_ask(const struct acl *acl, struct bt_txn *txn)
+{
+    bool waits = false, broken = false;
+
+    for (size_t i = 0; i < acl->lines; i++) {
+        enum bt_match said = acl->type->row->match(acl->compiled[i], txn);
+        if (said == BT_YES)
+            return BT_YES;
+        waits |= said == BT_WAIT;
+        broken |= said != BT_NO && said != BT_WAIT;
+    }
+    return waits ? BT_WAIT : broken ? BT_BROKEN : BT_NO;
+}
+
+static enum bt_match one_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
+{
+    static const enum bt_match means[] = {
+        [CODE_NO] = BT_NO, [CODE_YES] = BT_YES, [CODE_BROKEN] = BT_BROKEN};
+    unsigned code = code_get(memo, acl->code);
+
+    if (code != 0)
+        return means[code];
+    enum bt_match said = lines_ask(acl, txn);
+    if (said == BT_WAIT || (acl->type->row->flags & BT_FRESH) != 0)
+        return said;
+    code_set(memo, acl->code, said == BT_YES ? CODE_YES : said == BT_NO ? CODE_NO : CODE_BROKEN);
+    return said;
+}
+
+enum bt_match acl_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
+{
+    memo->last = acl;
+    switch (acl->how) {
+    case HOW_SET:
+        return set_ask(acl, memo, txn);
+    case HOW_ALL:
+        return BT_YES;
+    case HOW_ONE:
+        return one_ask(acl, memo, txn);
+    case HOW_NEVER:
+    case HOW_BAD:
+        break;
+    }
+    return BT_NO;
+}
+
+bool acl_last_is_login(struct bt_txn *txn)
+{
+    const struct acl_memo *memo = *acl_memo_place(txn);
+
+    return memo != NULL && memo->last != NULL && memo->last->login;
+}
+
+bt_str acl_last(struct bt_txn *txn)
+{
+    const struct acl_memo *memo = *acl_memo_place(txn);
+
+    return memo == NULL || memo->last == NULL ? BT_STR_NONE : memo->last->name.text;
+}
+
+void acl_forget(struct bt_txn *txn)
+{
+    /* The arena takes a new one when somebody asks; a rewritten request is rare. */
+    *acl_memo_place(txn) = NULL;
+}

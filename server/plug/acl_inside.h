@@ -1,0 +1,59 @@
+/* acl_inside.h - what an ACL is made of, for the files acl*.c and nobody else.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PLUG_ACL_INSIDE_H
+#define PLUG_ACL_INSIDE_H
+
+#include "plug/acl.h"
+
+enum acl_how {
+    HOW_NEVER, /* has no values */
+    HOW_BAD,   /* was complained about */
+    HOW_ALL,
+    HOW_SET, /* a bit of its kind */
+    HOW_ONE  /* asked alone */
+};
+
+/* All ACLs of a type that are compiled together. */
+struct acl_kind {
+    const struct bt_acl_type *row;
+    size_t n;
+    void *compiled;
+    uint32_t code; /* which code of the memo says whether the bits stand */
+    uint32_t bits; /* first word of its bits in the memo */
+};
+
+struct acl_type {
+    struct acl_type *next;
+    const struct bt_acl_type *row;
+    struct grammar *grammar;
+    struct acl_kind kind[2]; /* without and with -n */
+};
+
+/* The values of one line. */
+struct acl_values {
+    struct acl_values *next;
+    struct bt_args args;
+};
+
+struct acl {
+    enum acl_how how;
+    uint32_t code;  /* ONE: in the memo */
+    uint32_t index; /* SET: bit of the kind */
+    bool no_dns;
+    bool login; /* it is about who is logged in */
+    const struct acl_kind *kind;
+    void **compiled; /* ONE: of each line */
+    size_t lines;
+
+    struct bt_word name;    /* where it was first defined */
+    struct bt_word type_at; /* and its type's name there, or of its first use */
+    const char *place;
+    struct acl_type *type;  /* NULL: all, or a type that does not exist */
+    struct acl_reach reach; /* any-of, all-of: what it has of its members */
+    bool found;             /* somebody has asked for it by name */
+    struct acl_values *values, *last;
+    size_t n;
+};
+
+#endif

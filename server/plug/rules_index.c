@@ -1,0 +1,690 @@
+/* rules_index.c - a list of rules compiled: built in the master, searched by the workers.
+ *
+ * A search looks at the first line that may hold: its terms in order of cost, and of those that cost
+ * alike the one that leaves fewest lines. The first few failures are cheaper than any intersection;
+ * then the kinds that have been asked by now are intersected, and the search goes on with what is
+ * left. So a kind is asked only for a line that all the others leave, at most once, and its lines
+ * are only gone through when that pays.
+ *
+ * A line does not hold when one of its terms does not, whatever the others would say: one that is
+ * broken, or waits, counts only when the rest of its line holds.
+ *
+ * Lines with a term that has a side effect are walked by rules.c as they are written. Only their
+ * terms before it can rule them out here.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "plug/rules_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "bt_sets.h"
+#include "bt_txn.h"
+
+/* Lines, as bits: `top` has a bit for each word that is not 0; others need not be filled. */
+struct lines {
+    uint64_t *top, *word;
+};
+struct term {
+    uint32_t bit; /* of its kind; ALONE: its place in alone[] */
+    uint8_t dim;
+    bool negated, slow;
+};
+enum { ALONE = RULES_DIMS };
+
+/* Lines that name an ACL: numbers in the pool of the dimension, or a set when there are many. */
+struct post {
+    uint32_t from;
+    uint32_t n; /* MANY: `from` is the number of a set */
+};
+#define MANY UINT32_MAX
+struct slot {
+    struct post with, without; /* that name it, that name it negated */
+};
+struct dim {
+    const struct acl_kind *kind;
+    uint32_t size; /* ACLs of the kind */
+    uint32_t slots;
+    uint32_t *bit;  /* of each slot */
+    uint32_t *slot; /* of each bit, + 1; NULL: there are few slots, go through them */
+    struct slot *of;
+    uint32_t *pool;
+    uint64_t **many;
+    struct lines free; /* lines that none of its ACLs must match for */
+    uint32_t n_free;
+    unsigned price; /* failures after which intersecting pays */
+};
+enum { LINE_FAST = 1, LINE_FRESH = 2 };
+struct rules_index {
+    uint32_t n, words, tops;
+    unsigned n_dims, due;
+    struct dim dim[RULES_DIMS];
+    uint32_t *from; /* n + 1: first term of each line */
+    struct term *term;
+    uint8_t *flags;
+    const struct acl **alone;
+    struct lines alive; /* lines that can hold at all */
+    size_t memory;
+};
+
+/* ---- sets of lines ---- */
+
+static inline void line_set(struct lines *lines, uint32_t line)
+{
+    uint32_t w = line / 64;
+
+    if (!bt_bit_get(lines->top, w)) {
+        bt_bit_set(lines->top, w);
+        lines->word[w] = 0;
+    }
+    bt_bit_set(&lines->word[w], line % 64);
+}
+
+/* The first bit from `from` on; `n` bits; UINT32_MAX: none. */
+static inline uint32_t bit_next(const uint64_t *bits, uint32_t n, uint32_t from)
+{
+    uint32_t w = from / 64, words = (n + 63) / 64;
+
+    if (from >= n)
+        return UINT32_MAX;
+    uint64_t word = bits[w] & ~UINT64_C(0) << from % 64;
+    while (word == 0) {
+        if (++w == words)
+            return UINT32_MAX;
+        word = bits[w];
+    }
+    return w * 64 + (uint32_t)__builtin_ctzll(word);
+}
+
+static inline uint32_t line_next(const struct lines *lines, uint32_t words, uint32_t from)
+{
+    uint32_t w = from / 64;
+
+    if (w < words && bt_bit_get(lines->top, w)) {
+        uint64_t word = lines->word[w] & ~UINT64_C(0) << from % 64;
+        if (word != 0)
+            return w * 64 + (uint32_t)__builtin_ctzll(word);
+    }
+    w = bit_next(lines->top, words, w + 1);
+    return w == UINT32_MAX ? w : w * 64 + (uint32_t)__builtin_ctzll(lines->word[w]);
+}
+
+/* ---- building ---- */
+
+struct use {
+    uint32_t line, bit;
+    uint8_t dim;
+    bool negated, chosen;
+};
+struct build {
+    struct bt_arena *arena;
+    struct rules_index *index;
+    const struct rules_index_line *line;
+    struct use *use;
+    size_t uses, terms, alones;
+};
+
+static void *keep(struct build *build, size_t n)
+{
+    build->index->memory += n;
+    return bt_alloc(build->arena, n);
+}
+
+static struct lines lines_new(struct build *build)
+{
+    const struct rules_index *index = build->index;
+    uint64_t *at = keep(build, (index->tops + index->words) * sizeof *at);
+
+    return (struct lines){at, at + index->tops};
+}
+
+/* The dimension of a kind; ALONE when there are too many. */
+static uint8_t dim_of(struct build *build, const struct acl_kind *kind)
+{
+    struct rules_index *index = build->index;
+
+    for (unsigned i = 0; i < index->n_dims; i++)
+        if (index->dim[i].kind == kind)
+            return (uint8_t)i;
+    if (index->n_dims == RULES_DIMS)
+        return ALONE;
+    index->dim[index->n_dims] = (struct dim){.kind = kind, .size = (uint32_t)acl_kind_size(kind)};
+    return (uint8_t)index->n_dims++;
+}
+
+/* One line into uses and flags. false: it can never hold. */
+static bool line_read(struct build *build, uint32_t number)
+{
+    const struct rules_index_line *line = &build->line[number];
+    uint8_t *flags = &build->index->flags[number];
+
+    *flags = line->fast ? LINE_FAST : 0;
+    for (uint32_t i = 0; i < line->n; i++) {
+        const struct rules_index_term *term = &line->term[i];
+        struct acl_form form = acl_form(term->acl);
+        if (acl_is_fresh(term->acl)) {
+            *flags |= LINE_FRESH;
+            return true;
+        }
+        if (form.answers == (term->negated ? ACL_ALWAYS : ACL_NEVER))
+            return false;
+        if (form.answers != ACL_TOGETHER)
+            continue;
+        uint8_t dim = dim_of(build, form.kind);
+        if (dim != ALONE)
+            build->use[build->uses++] = (struct use){number, form.bit, dim, term->negated, false};
+    }
+    return true;
+}
+
+static bool uses_have(const struct use *from, const struct use *to, uint8_t dim)
+{
+    for (; from < to; from++)
+        if (from->dim == dim && !from->negated)
+            return true;
+    return false;
+}
+
+/* Of the ACLs of one kind that a line names, the one that fewest lines name leads to it. */
+static void uses_choose(struct build *build)
+{
+    uint32_t *count[RULES_DIMS];
+    struct rules_index *index = build->index;
+
+    for (unsigned i = 0; i < index->n_dims; i++) {
+        count[i] = calloc(index->dim[i].size + 1, sizeof **count);
+        CHECK(count[i] != NULL);
+    }
+    for (size_t i = 0; i < build->uses; i++)
+        if (!build->use[i].negated)
+            count[build->use[i].dim][build->use[i].bit]++;
+    for (struct use *use = build->use, *line = use; use < build->use + build->uses; use++) {
+        struct use *best = use;
+        if (use->line != line->line)
+            line = use;
+        if (use->negated || uses_have(line, use, use->dim))
+            continue;
+        for (struct use *at = use; at < build->use + build->uses && at->line == use->line; at++)
+            if (at->dim == use->dim && !at->negated &&
+                count[at->dim][at->bit] < count[best->dim][best->bit])
+                best = at;
+        best->chosen = true;
+    }
+    for (unsigned i = 0; i < index->n_dims; i++)
+        free(count[i]);
+}
+
+/* Is it of use to the index? */
+static bool use_counts(const struct use *use, unsigned dim)
+{
+    return use->dim == dim && (use->negated || use->chosen);
+}
+
+/* A slot for each ACL that is named, in order of bits. */
+static void slots_make(struct build *build, unsigned number)
+{
+    struct dim *dim = &build->index->dim[number];
+    uint32_t *slot = calloc(dim->size + 1, sizeof *slot), next = 0;
+
+    CHECK(slot != NULL);
+    for (size_t i = 0; i < build->uses; i++)
+        if (use_counts(&build->use[i], number) && slot[build->use[i].bit]++ == 0)
+            dim->slots++;
+    dim->bit = keep(build, dim->slots * sizeof *dim->bit);
+    dim->of = keep(build, dim->slots * sizeof *dim->of);
+    for (uint32_t bit = 0; bit < dim->size; bit++)
+        if (slot[bit] != 0) {
+            dim->bit[next] = bit;
+            slot[bit] = ++next;
+        }
+    /* Four bytes an ACL of the kind, or a test of each that is named: whatever is less. */
+    if (dim->slots > BT_BITS_WORDS(dim->size) * 2) {
+        dim->slot = keep(build, dim->size * sizeof *slot);
+        memcpy(dim->slot, slot, dim->size * sizeof *slot);
+    }
+    for (size_t i = 0; i < build->uses; i++)
+        if (use_counts(&build->use[i], number)) {
+            struct slot *of = &dim->of[slot[build->use[i].bit] - 1];
+            (build->use[i].negated ? &of->without : &of->with)->n++;
+        }
+    for (size_t i = 0; i < build->uses; i++) /* from bits to slots */
+        if (use_counts(&build->use[i], number))
+            build->use[i].bit = slot[build->use[i].bit] - 1;
+    free(slot);
+}
+
+/* Where each list begins, and which are sets. */
+static void posts_lay_out(struct build *build, struct dim *dim)
+{
+    uint32_t at = 0, many = 0;
+
+    for (uint32_t i = 0; i < dim->slots * 2; i++) {
+        struct slot *slot = &dim->of[i / 2];
+        struct post *post = i % 2 == 0 ? &slot->with : &slot->without;
+        if (post->n > build->index->n / 32 && post->n > 4) {
+            *post = (struct post){many++, MANY};
+        } else {
+            post->from = at;
+            at += post->n;
+            post->n = 0;
+        }
+    }
+    dim->pool = keep(build, at * sizeof *dim->pool);
+    dim->many = keep(build, many * sizeof *dim->many);
+    for (uint32_t i = 0; i < many; i++)
+        dim->many[i] = keep(build, build->index->words * sizeof **dim->many);
+}
+
+static void posts_fill(struct build *build, unsigned number)
+{
+    struct dim *dim = &build->index->dim[number];
+
+    for (size_t i = 0; i < build->uses; i++) {
+        const struct use *use = &build->use[i];
+        if (!use_counts(use, number))
+            continue;
+        struct slot *slot = &dim->of[use->bit];
+        struct post *post = use->negated ? &slot->without : &slot->with;
+        if (post->n == MANY)
+            bt_bit_set(dim->many[post->from], use->line);
+        else
+            dim->pool[post->from + post->n++] = use->line;
+    }
+}
+
+static void free_lines(struct build *build, unsigned number)
+{
+    struct rules_index *index = build->index;
+    struct dim *dim = &index->dim[number];
+    uint64_t *bound = calloc(index->words + 1, sizeof *bound);
+    uint32_t full = 0;
+
+    CHECK(bound != NULL);
+    for (size_t i = 0; i < build->uses; i++)
+        if (use_counts(&build->use[i], number) && !build->use[i].negated)
+            bt_bit_set(bound, build->use[i].line);
+    dim->free = lines_new(build);
+    for (uint32_t line = 0; line < index->n; line++)
+        if (!bt_bit_get(bound, line) && bt_bit_get(index->alive.word, line)) {
+            line_set(&dim->free, line);
+            dim->n_free++;
+        }
+    free(bound);
+    for (uint32_t w = 0; w < index->words; w++)
+        full += bt_bit_get(dim->free.top, w);
+    /* A word costs about a tenth of a look at a line. */
+    dim->price = (unsigned)(4 + full / 12 + (dim->slot == NULL ? dim->slots : dim->size / 64) / 16);
+    if (dim->price < index->due)
+        index->due = dim->price;
+}
+
+/* ---- terms, in the order in which a search asks ---- */
+
+static uint64_t term_rank(const struct rules_index *index, const struct term *term,
+                          const struct acl *acl)
+{
+    uint64_t cost = acl_cost(acl);
+
+    if (term->slow && cost < 3)
+        cost = 3;
+    if (cost < 2) /* look-ups cost alike: what matters is what they leave */
+        cost = 0;
+    return cost << 32 | (term->dim == ALONE ? index->n : index->dim[term->dim].n_free);
+}
+
+static void line_terms(struct build *build, uint32_t number)
+{
+    struct rules_index *index = build->index;
+    const struct rules_index_line *line = &build->line[number];
+    struct term *first = &index->term[build->terms];
+    uint64_t rank[line->n + 1];
+    uint32_t n = 0;
+
+    index->from[number] = (uint32_t)build->terms;
+    if ((index->flags[number] & LINE_FRESH) != 0 || !bt_bit_get(index->alive.word, number))
+        return;
+    for (uint32_t i = 0; i < line->n; i++) {
+        const struct acl *acl = line->term[i].acl;
+        struct acl_form form = acl_form(acl);
+        struct term term = {form.bit, ALONE, line->term[i].negated, acl_is_slow(acl)};
+        if (form.answers == ACL_TOGETHER)
+            term.dim = dim_of(build, form.kind);
+        else if (form.answers != ACL_ALONE)
+            continue; /* always holds here */
+        uint64_t its = term_rank(index, &term, acl);
+        if (term.dim == ALONE) {
+            term.bit = (uint32_t)build->alones;
+            index->alone[build->alones++] = acl;
+        }
+        uint32_t to = n++;
+        for (; to > 0 && rank[to - 1] > its; to--) {
+            rank[to] = rank[to - 1];
+            first[to] = first[to - 1];
+        }
+        rank[to] = its;
+        first[to] = term;
+    }
+    build->terms += n;
+}
+
+static size_t terms_count(const struct build *build, uint32_t n, bool alone)
+{
+    size_t sum = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < build->line[i].n; k++)
+            sum += !alone || acl_form(build->line[i].term[k].acl).answers == ACL_ALONE;
+    return sum;
+}
+
+struct rules_index *rules_index_new(struct bt_arena *arena, const struct rules_index_line *line,
+                                    uint32_t n)
+{
+    struct rules_index *index = bt_alloc(arena, sizeof *index);
+    struct build build = {.arena = arena, .index = index, .line = line};
+    size_t terms = terms_count(&build, n, false);
+
+    *index = (struct rules_index){.n = n,
+                                  .words = (uint32_t)BT_BITS_WORDS(n),
+                                  .tops = (uint32_t)BT_BITS_WORDS(BT_BITS_WORDS(n)),
+                                  .due = UINT32_MAX,
+                                  .memory = sizeof *index};
+    build.use = malloc((terms + 1) * sizeof *build.use);
+    CHECK(build.use != NULL);
+    index->flags = keep(&build, n);
+    index->alive = lines_new(&build);
+    for (uint32_t i = 0; i < n; i++) {
+        size_t uses = build.uses;
+        if (line_read(&build, i))
+            line_set(&index->alive, i);
+        else
+            build.uses = uses;
+    }
+    uses_choose(&build);
+    for (unsigned i = 0; i < index->n_dims; i++) {
+        slots_make(&build, i);
+        posts_lay_out(&build, &index->dim[i]);
+        posts_fill(&build, i);
+        free_lines(&build, i);
+    }
+    free(build.use);
+    index->from = keep(&build, (n + 1) * sizeof *index->from);
+    index->term = keep(&build, terms * sizeof *index->term);
+    /* Kinds that are too many to have a dimension are asked one by one, too. */
+    size_t alone = index->n_dims == RULES_DIMS ? terms : terms_count(&build, n, true);
+    index->alone = keep(&build, alone * sizeof(struct acl *));
+    for (uint32_t i = 0; i < n; i++)
+        line_terms(&build, i);
+    index->from[n] = (uint32_t)build.terms;
+    return index;
+}
+
+size_t rules_index_memory(const struct rules_index *index)
+{
+    return index->memory;
+}
+
+/* ---- searching ---- */
+
+enum { UNASKED, STANDS, PARTLY, BROKEN, APPLIED };
+
+/* Two sets of lines for one search at a time; a worker is one thread, but an ACL that is asked might
+ * ask a list itself: that one takes its own from the exchange. */
+static struct {
+    uint64_t *at;
+    size_t room;
+    bool taken;
+} desk;
+
+static uint64_t *desk_take(struct rules_search *search)
+{
+    const struct rules_index *index = search->index;
+    size_t want = 2 * (size_t)(index->tops + index->words);
+
+    if (desk.taken)
+        return bt_alloc_raw(bt_txn_arena(search->txn), want * sizeof(uint64_t));
+    if (desk.room < want) {
+        free(desk.at);
+        desk.at = malloc(want * sizeof *desk.at);
+        CHECK(desk.at != NULL);
+        desk.room = want;
+    }
+    search->shared = desk.taken = true;
+    return desk.at;
+}
+
+void rules_search_init(struct rules_search *search, const struct rules_index *index,
+                       struct acl_memo *memo, struct bt_txn *txn, uint32_t from)
+{
+    search->index = index;
+    search->memo = memo;
+    search->txn = txn;
+    search->next = from;
+    search->fails = 0;
+    search->due = index->due;
+    search->set = NULL;
+    search->shared = false;
+    memset(search->said, UNASKED, index->n_dims);
+}
+
+void rules_search_fini(struct rules_search *search)
+{
+    if (search->shared)
+        desk.taken = false;
+}
+
+static struct lines set_lines(const struct rules_search *search)
+{
+    return (struct lines){search->set, search->set + search->index->tops};
+}
+
+/* Call each() for the slots of a dimension whose ACLs matched. */
+#define SLOTS_EACH(dim, bits, slot)                                                                \
+    for (uint32_t slot##_at_ = 0, slot = slot_next((dim), (bits), &slot##_at_);                    \
+         slot != UINT32_MAX; slot = slot_next((dim), (bits), &slot##_at_))
+static inline uint32_t slot_next(const struct dim *dim, const uint64_t *bits, uint32_t *at)
+{
+    if (dim->slot == NULL) {
+        while (*at < dim->slots)
+            if (bt_bit_get(bits, dim->bit[(*at)++]))
+                return *at - 1;
+        return UINT32_MAX;
+    }
+    for (;;) {
+        uint32_t bit = bit_next(bits, dim->size, *at);
+        if (bit == UINT32_MAX)
+            return bit;
+        *at = bit + 1;
+        if (dim->slot[bit] != 0)
+            return dim->slot[bit] - 1;
+    }
+}
+
+/* All lines that the kind leaves, into the set. */
+static void lines_begin(const struct rules_search *search, const struct dim *dim,
+                        const uint64_t *bits, struct lines set)
+{
+    const struct rules_index *index = search->index;
+
+    memcpy(set.top, dim->free.top, index->tops * sizeof *set.top);
+    for (uint32_t w = bit_next(set.top, index->words, 0); w != UINT32_MAX;
+         w = bit_next(set.top, index->words, w + 1))
+        set.word[w] = dim->free.word[w];
+    SLOTS_EACH(dim, bits, slot)
+    {
+        const struct post *post = &dim->of[slot].with;
+        if (post->n != MANY) {
+            for (uint32_t i = 0; i < post->n; i++)
+                line_set(&set, dim->pool[post->from + i]);
+            continue;
+        }
+        for (uint32_t w = 0; w < index->words; w++) {
+            uint64_t more = dim->many[post->from][w];
+            if (more != 0)
+                set.word[w] = bt_bit_get(set.top, w) ? set.word[w] | more : more;
+            if (more != 0)
+                bt_bit_set(set.top, w);
+        }
+    }
+}
+
+static inline void word_and(struct lines set, uint32_t w, uint64_t with)
+{
+    set.word[w] &= with;
+    if (set.word[w] == 0)
+        set.top[w / 64] &= ~(UINT64_C(1) << w % 64);
+}
+
+#define WORDS_EACH(set, words, w)                                                                  \
+    for (uint32_t w = bit_next((set).top, (words), 0); w != UINT32_MAX;                            \
+         w = bit_next((set).top, (words), w + 1))
+
+/* What the set and the kind both leave. */
+static void lines_and(const struct rules_search *search, const struct dim *dim,
+                      const uint64_t *bits, struct lines set)
+{
+    const struct rules_index *index = search->index;
+    struct lines also = {set.word + index->words, set.word + index->words + index->tops};
+
+    memset(also.top, 0, index->tops * sizeof *also.top);
+    SLOTS_EACH(dim, bits, slot)
+    {
+        const struct post *post = &dim->of[slot].with;
+        if (post->n != MANY)
+            for (uint32_t i = 0; i < post->n; i++)
+                line_set(&also, dim->pool[post->from + i]);
+        else
+            WORDS_EACH(set, index->words, w)
+            {
+                uint64_t more = dim->many[post->from][w];
+                also.word[w] = bt_bit_get(also.top, w) ? also.word[w] | more : more;
+                bt_bit_set(also.top, w);
+            }
+    }
+    WORDS_EACH(set, index->words, w)
+    {
+        uint64_t left = bt_bit_get(dim->free.top, w) ? dim->free.word[w] : 0;
+        word_and(set, w, bt_bit_get(also.top, w) ? left | also.word[w] : left);
+    }
+}
+
+/* Without lines that name an ACL negated that matched. */
+static void lines_less(const struct rules_search *search, const struct dim *dim,
+                       const uint64_t *bits, struct lines set)
+{
+    SLOTS_EACH(dim, bits, slot)
+    {
+        const struct post *post = &dim->of[slot].without;
+        if (post->n != MANY) {
+            for (uint32_t i = 0; i < post->n; i++) {
+                uint32_t line = dim->pool[post->from + i];
+                if (bt_bit_get(set.top, line / 64))
+                    word_and(set, line / 64, ~(UINT64_C(1) << line % 64));
+            }
+        } else {
+            WORDS_EACH(set, search->index->words, w)
+            word_and(set, w, ~dim->many[post->from][w]);
+        }
+    }
+}
+
+/* Intersect what the kinds that have been asked leave: of those that pay by now, the one that leaves
+ * fewest first. */
+static __attribute__((noinline)) void search_narrow(struct rules_search *search)
+{
+    const struct rules_index *index = search->index;
+
+    for (;;) {
+        const struct dim *best = NULL;
+        for (unsigned i = 0; i < index->n_dims; i++)
+            if (search->said[i] == STANDS && index->dim[i].price <= search->fails &&
+                (best == NULL || index->dim[i].n_free < best->n_free))
+                best = &index->dim[i];
+        if (best == NULL)
+            break;
+        const uint64_t *bits = search->bits[best - index->dim];
+        if (search->set == NULL) {
+            search->set = desk_take(search);
+            lines_begin(search, best, bits, set_lines(search));
+        } else {
+            lines_and(search, best, bits, set_lines(search));
+        }
+        lines_less(search, best, bits, set_lines(search));
+        search->said[best - index->dim] = APPLIED;
+    }
+    search->due = search->fails + index->due;
+}
+
+static enum bt_match dim_ask(struct rules_search *search, const struct term *term)
+{
+    uint8_t *said = &search->said[term->dim];
+
+    if (*said == UNASKED)
+        switch (acl_kind_ask(search->index->dim[term->dim].kind, search->memo, search->txn,
+                             &search->bits[term->dim])) {
+        case BT_YES:
+        case BT_NO:
+            *said = STANDS;
+            break;
+        case BT_WAIT:
+            *said = PARTLY;
+            break;
+        case BT_BROKEN:
+            *said = BROKEN;
+            break;
+        }
+    if (bt_bit_get(search->bits[term->dim], term->bit))
+        return BT_YES;
+    return *said == PARTLY ? BT_WAIT : *said == BROKEN ? BT_BROKEN : BT_NO;
+}
+
+/* Does the line hold? NO of one term is enough; what is dear and would wait is not even asked when
+ * another one waits already. */
+static enum bt_match search_line(struct rules_search *search, uint32_t line)
+{
+    const struct rules_index *index = search->index;
+    const struct term *term = &index->term[index->from[line]];
+    const struct term *end = &index->term[index->from[line + 1]];
+    enum bt_match is = BT_YES;
+
+    for (; term < end; term++) {
+        enum bt_match said;
+        if (is == BT_WAIT && term->slow &&
+            (term->dim == ALONE || search->said[term->dim] == UNASKED))
+            continue;
+        if (term->dim == ALONE)
+            said = acl_ask(index->alone[term->bit], search->memo, search->txn);
+        else
+            said = dim_ask(search, term);
+        if (said == BT_WAIT && (index->flags[line] & LINE_FAST) != 0)
+            said = BT_NO;
+        if (said == (term->negated ? BT_YES : BT_NO))
+            return BT_NO;
+        if (said == BT_WAIT)
+            is = BT_WAIT;
+        else if (said != BT_YES && said != BT_NO && is != BT_WAIT)
+            is = BT_BROKEN;
+    }
+    return is;
+}
+
+struct rules_found rules_search_next(struct rules_search *search)
+{
+    const struct rules_index *index = search->index;
+
+    for (;;) {
+        struct lines left = search->set == NULL ? index->alive : set_lines(search);
+        uint32_t line = line_next(&left, index->words, search->next);
+        if (line == UINT32_MAX)
+            return (struct rules_found){BT_NO, RULES_NO_LINE, false};
+        search->next = line + 1;
+        if ((index->flags[line] & LINE_FRESH) != 0)
+            return (struct rules_found){BT_YES, line, true};
+        enum bt_match said = search_line(search, line);
+        if (said != BT_NO)
+            return (struct rules_found){said, line, false};
+        if (++search->fails >= search->due)
+            search_narrow(search);
+    }
+}
