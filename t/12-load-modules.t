@@ -196,6 +196,12 @@ refused('tsecond_word x', 'two in the folder provide it: which one?',
 like listed("module tambiguous off\ntsecond_word x"), qr/^tsecond +auto +loaded/m, 'one is off: the other';
 like listed("module tambiguous on\ntsecond_word x"), qr/^tsecond +auto +not needed/m, 'one is on: that one';
 unlink "$folder/tambiguous.so";
+so('tgone', rows_of('tgone', 'tgo'));
+make_index();
+unlink "$folder/tgone.so";
+refused($_->[0], "a module that the index knows and the folder lacks is named: $_->[0]",
+    qr/$_->[1] is of module tgone, which is missing: there is no \Q$folder\E\/tgone\.so; install it, or leave this out/)
+    for ['tgone_word x', qr/the directive 'tgone_word'/], ['acl x tgone_type y', qr/the ACL type 'tgone_type'/];
 
 so('tlate', rows_of('tlate', 'tlc'));
 utime time + 5, time + 5, "$folder/tlate.so";

@@ -187,6 +187,14 @@ static const char *why_not(void *loading_, enum registry_kind kind, bt_str name)
                                 registry_kind_name(kind), BT_STR_ARGS(name), c->told.refused)
                       .at;
     }
+    const char *gone = n == 0 ? index_gone(loading->index, kind, name) : NULL;
+    if (gone != NULL)
+        why = bt_str_printf(loading->arena,
+                            "the %s '%.*s' is of module %s, which is missing: there is no %s; "
+                            "install it, or leave this out",
+                            registry_kind_name(kind), BT_STR_ARGS(name), gone,
+                            load_path(load_folder(), str_from(gone), loading->arena))
+                  .at;
     return why;
 }
 

@@ -25,6 +25,7 @@ struct providers {
 struct index {
     struct bt_arena *arena;
     struct table table[ROW_KINDS]; /* struct providers */
+    struct table gone[ROW_KINDS];  /* names of modules that the file knows and the folder lacks */
     const char *const *module;
     size_t n;
 };
@@ -102,6 +103,14 @@ static enum registry_kind kind_of(bt_str word)
     return kind;
 }
 
+static bool is_there(const struct index *index, bt_str module)
+{
+    for (size_t i = 0; i < index->n; i++)
+        if (bt_str_eq(str_from(index->module[i]), module))
+            return true;
+    return false;
+}
+
 /* Whether the file may speak for a module: it is one of the folder, and not newer. */
 struct trust {
     const struct index *index;
@@ -137,6 +146,9 @@ static bool read_line(struct index *index, const struct trust *trust, bt_str lin
         return false;
     if (trusted(trust, module, false))
         add(index, kind_of(kind), name, module);
+    else if (!is_there(index, module))
+        table_put(&index->gone[kind_of(kind)], bt_str_copy(index->arena, name),
+                  (void *)(uintptr_t)bt_str_copy(index->arena, module).at);
     return true;
 }
 
@@ -185,8 +197,10 @@ struct index *index_read(const char *folder, struct bt_arena *arena, struct bt_e
     struct index *index = bt_alloc(arena, sizeof *index);
 
     index->arena = arena;
-    for (size_t kind = 0; kind < ROW_KINDS; kind++)
+    for (size_t kind = 0; kind < ROW_KINDS; kind++) {
         table_init(&index->table[kind], arena, false);
+        table_init(&index->gone[kind], arena, false);
+    }
     index->n = load_list(folder, arena, &index->module);
     if (index->n == 0 && access(folder, R_OK | X_OK) != 0)
         bt_caution(err, NULL,
@@ -221,6 +235,11 @@ size_t index_providers(const struct index *index, enum registry_kind kind, bt_st
 
     *modules = providers == NULL ? NULL : providers->module;
     return providers == NULL ? 0 : providers->n;
+}
+
+const char *index_gone(const struct index *index, enum registry_kind kind, bt_str name)
+{
+    return table_find(&index->gone[kind], name);
 }
 
 void index_names(const struct index *index, enum registry_kind kind,

@@ -24,6 +24,9 @@ struct index *index_read(const char *folder, struct bt_arena *, struct bt_error 
 size_t index_providers(const struct index *, enum registry_kind, bt_str name,
                        const char *const **modules);
 
+/* Name of a module that the index knows to provide a name, and that the folder lacks; or NULL. */
+const char *index_gone(const struct index *, enum registry_kind, bt_str name);
+
 /* Every name of a kind. */
 void index_names(const struct index *, enum registry_kind, void (*each)(void *to, const char *name),
                  void *to);
