@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdarg.h>
@@ -366,14 +367,34 @@ static struct admin_call *call_new(struct admin *admin, int fd)
     return call;
 }
 
+/* Kept for the moment when there is no other: whoever waits at the socket is taken in and sent
+ * away, since the socket would else be ready for ever. */
+static int spare = -1;
+
+static void turn_away(int listener)
+{
+    if (spare >= 0)
+        close(spare);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0)
+        close(fd);
+    spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    bt_log_limited(NULL, BT_WARN, 60,
+                   "control socket: no descriptor is free, so one who came was sent away; raise "
+                   "max_filedescriptors");
+}
+
 static void listener_ready(struct hub_item *item, uint32_t events)
 {
     struct admin *admin = (struct admin *)(void *)((char *)item - offsetof(struct admin, listener));
     int fd = accept4(item->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     (void)events;
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE)
+            turn_away(item->fd);
         return;
+    }
     if (admin->n_calls >= CALLS_MAX) {
         close(fd);
         bt_log_limited(NULL, BT_WARN, 60,
@@ -462,6 +483,8 @@ static bool begin(struct admin *admin, const char *path, int fd, const struct ad
     snprintf(admin->path, sizeof admin->path, "%s", path);
     admin->listener = (struct hub_item){fd, listener_ready};
     admin->owner = owner;
+    if (spare < 0)
+        spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
     hub_add(&admin->hub, &admin->listener, EPOLLIN);
     return true;
 }
