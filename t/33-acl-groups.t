@@ -83,5 +83,9 @@ is get($guard, "http://$_/")->status, 403, "to_private: $_"
     for '0.1.2.3', '10.1.2.3', '100.64.0.1', '127.8.9.10', '169.254.169.254', '172.31.0.1', '192.0.0.8',
     '192.168.3.4', '198.19.0.1', '224.0.0.1', '255.255.255.255', '[::]', '[::1]', '[::ffff:10.0.0.1]',
     '[64:ff9b::a00:1]', '[fd00::1]', '[fe80::1]', '[fec0::1]', '[ff02::1]', 'inner.test', '2130706433', '0x7f.1';
+refused("http_access deny to_private\nacl to_private src 10.0.0.1\n", '3:5', 'used above');
+my $theirs = proxy("acl to_private src 127.50.0.0/16\nhttp_access allow to_private\nhttp_access deny all\n");
+is get($theirs, $origin->url('/'), from => '127.50.0.1')->status, 200, 'a file may have its own of that name';
+is get($theirs, $origin->url('/'))->status, 403, '... and ours is none of it';
 isnt get($guard, 'http://outer.test/')->status, 403, 'an address of others is none';
 done;

@@ -494,8 +494,10 @@ static const struct bt_directive directives[] = {
      .doc = "The language of the pages in error_directory, for Content-Language; the server's own "
             "pages are in English.",
      .set = language_set},
-    BT_SET(CONF, show_rule, "error_show_rule", "off",
-           "Tell clients that ask for JSON which line (FILE:LINE) refused them."),
+    BT_SET(
+        CONF, show_rule, "error_show_rule", "off",
+        "Tell clients which line (FILE:LINE) decided: in the header X-Bobtail-Rule, and in JSON when "
+        "they are refused."),
     {.name = "deny_info",
      .args = "word acls+",
      .doc = "What a client gets whom a rule refused whose last ACL is one of these: an error page "

@@ -95,7 +95,7 @@ static enum go decide_as_connect(struct bt_txn *txn)
     txn->url = up->was_url;
     up->asking = false;
     acl_forget(txn);
-    if (ruling.match == BT_YES && ruling.action == BT_ALLOW)
+    if (core->access_audit || (ruling.match == BT_YES && ruling.action == BT_ALLOW))
         up->offer = head_get(&txn->req, HEADER_UPGRADE);
     return GO_ON;
 }

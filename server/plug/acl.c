@@ -230,6 +230,13 @@ void acl_note_line(struct acls *acls, bt_str name)
         table_put(&acls->faulty, name, acls);
 }
 
+/* Squid does not predefine this one, so a file may have its own of that name, with a meaning of its own:
+ * that one stands. */
+static bool ours_alone(bt_str name)
+{
+    return bt_str_eq_nocase(name, BT_STR("to_private"));
+}
+
 /* Files of old versions define what is predefined now. True: the line has been dealt with. */
 static bool predefined_again(const struct acl *acl, const struct bt_word *name,
                              const struct bt_word *type, struct bt_error *err)
@@ -324,7 +331,13 @@ bool acl_define(void *conf, const struct bt_line *line, struct bt_error *err)
 
     if (name->text.len == 0 || name->text.at[0] == '!')
         return bt_complain(err, name, "an ACL's name cannot be empty or begin with \"!\"");
-    struct acl *acl = acl_get(acls, name->text, name, err);
+    struct acl *acl = table_find(&acls->by_name, name->text);
+    if (acl != NULL && ours_alone(name->text) && acl->name.file == NULL)
+        return bt_complain(err, name,
+                           "ACL %s is predefined and has been used above; give yours another name",
+                           acl->name.text.at);
+    if (acl == NULL && !ours_alone(name->text))
+        acl = acl_get(acls, name->text, name, err);
     if (acl != NULL && predefined_again(acl, name, type, err))
         return true;
     /* Squid's own definition of it, as files may have copied it: theirs holds from here on. */
