@@ -82,4 +82,12 @@ is $answer->status, 503, 'ends after dns_timeout';
 like $answer->body, qr/name servers do not answer/, 'and says why';
 $conn->close;
 
+# The search list of the machine completes short names, when it shall.
+my $search = proxy(<<"CONF", env => { LOCALDOMAIN => 'test' });
+dns_nameservers @{[ $dns->addr ]}
+dns_defnames on
+CONF
+is get($search, "http://one:$port/a")->body, 'one', 'dns_defnames: a short name is completed';
+is get($second, "http://one:$port/a")->status, 503, 'but not of itself';
+
 done;

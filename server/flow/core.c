@@ -190,6 +190,8 @@ static const struct bt_directive directives[] = {
               "Names known without asking; none: there is no such file."),
     BT_SET(CONF, append_domain, "append_domain", NULL,
            "A domain, with its leading dot, appended to host names without a dot."),
+    BT_SET(CONF, dns_defnames, "dns_defnames", "off",
+           "Complete host names without a dot by the search list of /etc/resolv.conf."),
     DURATION(dns_timeout, "dns_timeout", "second", "30 seconds",
              "How long a name may take to be found before the request fails."),
     DURATION(dns_retransmit, "dns_retransmit_interval", "second", "5 seconds",

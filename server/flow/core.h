@@ -37,6 +37,7 @@ struct core_conf {
     /* names */
     struct bt_args nameservers;
     bt_str hosts_file, append_domain;
+    bool dns_defnames;
     bt_duration dns_timeout, dns_retransmit, dns_positive, dns_negative;
     /* time limits */
     bt_duration connect_timeout, read_timeout, write_timeout;

@@ -41,6 +41,7 @@ static bool flow_start_resolver(void)
         .n_servers = core->nameservers.n,
         .hosts_file = core->hosts_file,
         .append_domain = core->append_domain,
+        .search = core->dns_defnames,
         .timeout = core->dns_timeout,
         .retransmit = core->dns_retransmit,
         .positive_ttl = core->dns_positive,

@@ -51,7 +51,6 @@
 
     /* ---- DNS ---- */
     KNOWN_UNIT("dns_packet_max", "size|none", "bytes", "the resolver chooses"),
-    KNOWN_BUT("dns_defnames", "on|off", "off", "names are asked for as they are written"),
     KNOWN_BUT("dns_multicast_local", "on|off", "off", "names of the local link are not looked for"),
     KNOWN_BUT("ignore_unknown_nameservers", "on|off", "on", "answers of strangers are dropped"),
     KNOWN("ipcache_size", "int(0..)", "memory for names is sized here"),

@@ -28,7 +28,7 @@ enum {
 };
 
 static ares_channel channel;
-static bool running;
+static bool running, searching;
 static struct event timer;
 static struct list sockets;
 
@@ -201,7 +201,8 @@ void nameserver_ask(const char *name, enum nameserver_kind kind,
     question->kind = kind;
     question->answered = call;
     question->arg = arg;
-    ares_query(channel, name, ns_c_in, type_of[kind], answered, question);
+    (searching ? ares_search : ares_query)(channel, name, ns_c_in, type_of[kind], answered,
+                                           question);
     timer_set();
 }
 
@@ -250,8 +251,8 @@ bool nameserver_init(const struct resolve_opts *opts)
     int64_t timeout = opts->timeout.ms > 0 ? opts->timeout.ms : DNS_TIMEOUT_MS;
     int64_t retransmit = opts->retransmit.ms > 0 ? opts->retransmit.ms : RETRANSMIT_MS;
     char dns_only[] = "b";
-    struct ares_options options = {.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES |
-                                            ARES_FLAG_EDNS,
+    struct ares_options options = {.flags = (opts->search ? 0 : ARES_FLAG_NOSEARCH) |
+                                            ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
                                    .timeout = (int)(retransmit < timeout ? retransmit : timeout),
                                    .tries = tries_for(timeout, retransmit),
                                    .lookups = dns_only,
@@ -259,6 +260,7 @@ bool nameserver_init(const struct resolve_opts *opts)
                                    .sock_state_cb = socket_state};
     int status = ares_library_init(ARES_LIB_INIT_ALL);
 
+    searching = opts->search;
     list_init(&sockets);
     if (status == ARES_SUCCESS)
         status = ares_init_options(&channel, &options,

@@ -23,7 +23,8 @@ struct resolve_opts {
     bt_duration positive_ttl; /* at most; 0: 6 h */
     bt_duration negative_ttl; /* of failures, and at least for answers; 0: 1 min */
     size_t max_names;         /* kept in memory; 0: 16384 */
-    bool strict_names;        /* check_hostnames: no underscore */
+    bool search;       /* dns_defnames: names without a dot are completed by the search list */
+    bool strict_names; /* check_hostnames: no underscore */
 };
 /* Worker, after loop_init(). The texts of `opts` must live on. false: logged why. */
 BT_MUST bool resolve_init(const struct resolve_opts *);
