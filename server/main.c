@@ -4,6 +4,8 @@
  * can go wrong), proc/master.c (the process that watches), proc/worker.c (the ones that serve).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -13,10 +15,20 @@
 #include "proc/options.h"
 #include "proc/tasks.h"
 
+/* Whoever starts us may have closed them, and what is opened next would take their numbers: a port
+ * that messages are written to, and that a daemon lets go of. */
+static void fill_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) < 0)
+            return;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
 
+    fill_standard_streams();
     tzset();
     clock_refresh();
     if (!options_read(&options, argc, argv))

@@ -168,6 +168,15 @@ isnt $pid, $$, 'the number is the new one';
 is ctl({ control => "$here/control" }, 'stop')->{status}, 0, 'and it stops';
 ok wait_for(sub { !kill 0 => $pid }), 'for good';
 
+# Whoever starts it may have closed the standard descriptors: ports and logs must not take their place.
+is system('/bin/sh', '-c', 'exec "$0" -f "$1" <&- >&- 2>&-', $ENV{BOBTAIL}, $conf), 0, 'a daemon without standard descriptors';
+($pid) = slurp("$here/pid") =~ /^(\d+)$/;
+is scalar(grep { (readlink "/proc/$pid/fd/$_") eq '/dev/null' } 0 .. 2), 3, 'has /dev/null there';
+$port = (slurp("$here/cache.log") =~ /accepting on 127\.0\.0\.1:(\d+) \(main\)/g)[-1];
+is get("127.0.0.1:$port", $origin->url('/a'))->status, 200, 'and serves';
+is ctl({ control => "$here/control" }, 'stop')->{status}, 0, 'can be talked to';
+ok wait_for(sub { !kill 0 => $pid }), 'and stopped';
+
 my $log = proxy("cache_log /dev/stdout\nworkers 2\n", workers => 2);
 like $log->output, qr/accepting on/, 'cache_log /dev/stdout';
 is ctl($log, 'rotate')->{status}, 0, 'and rotation does not mind';
