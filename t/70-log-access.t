@@ -195,6 +195,23 @@ CONF
 get($out, $origin->url('/out'));
 ok wait_for(sub { $out->output =~ m{^said /out$}m }), 'lines on standard output';
 
+# A file that the shell made with >, and that the diagnostics go to as well: neither overwrites the other.
+my $shared = do {
+    my $script = $out->file('shared');
+    my ($folder) = $ENV{BOBTAIL} =~ m{^(.*)/};
+    open my $to, '>', $script or die;
+    print $to "#!/bin/sh\nexec $ENV{BOBTAIL} \"\$@\" > $script.log 2>&1\n";
+    close $to;
+    chmod 0755, $script;
+    local $ENV{BOBTAIL} = $script;
+    local $ENV{BOBTAIL_MODULES} = $ENV{BOBTAIL_MODULES} // "$folder/modules/built";
+    proxy("logformat path said %>rp\naccess_log stdio:/dev/stdout path\ncache_log /dev/stdout\n");
+};
+get($shared, $origin->url("/s$_")) for 1 .. 3;
+ok wait_for(sub { slurp($out->file('shared.log')) =~ m{^said /s3$}m }), 'standard output that is a file';
+is ctl($shared, 'rotate')->{status}, 0, 'more diagnostics';
+like slurp($out->file('shared.log')), qr{^said /s1\nsaid /s2\nsaid /s3\n.*logs are rotated\n\z}m, 'lines of both kinds are whole';
+
 my $full = proxy(<<'CONF');
 access_log stdio:/dev/full
 CONF

@@ -32,12 +32,16 @@ static int open_file(const char *path)
 }
 
 /* A description of our own, so that our not waiting is not forced on others who have it. Where the
- * system does not let us have one (a socket), the given one must do. */
+ * system does not let us have one (a socket), the given one must do. So must it for a file, which
+ * nobody waits for: others write where its position is, and must not overwrite our lines. */
 static int open_standard(int fd)
 {
     char name[32];
+    struct stat is;
     int own;
 
+    if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode))
+        return fcntl(fd, F_DUPFD_CLOEXEC, 3);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     own = open(name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 3);
