@@ -108,11 +108,13 @@ static void finish(struct relay *r, enum relay_why why)
     r->over(r, why);
 }
 
-/* Reset, and nothing that it said before is still on its way. */
+/* It takes no more, and nothing that it said before is still on its way; or the other does not take
+ * that either. */
 static bool lost(const struct relay *r, int side)
 {
-    return r->side[side]->cut && !r->side[side]->readable && !r->side[side]->unsure &&
-           !held(&r->way[side], r->side[!side]);
+    const struct stream *s = r->side[side], *other = r->side[!side];
+
+    return s->cut && (other->cut || (!s->readable && !s->unsure && !held(&r->way[side], other)));
 }
 
 static void relay_ready(struct stream *s)
