@@ -1,5 +1,6 @@
 # 33-access-lists.t - adapted_http_access, miss_access, http_reply_access, http_access_audit; reasons.
 use Bobtail::Test;
+use IO::Socket::IP;
 
 my $origin = origin(
     '/html' => { body => '<p>', 'Content-Type' => 'text/html' },
@@ -89,6 +90,29 @@ like $log, qr{^/swf TCP_DENIED_REPLY/403 ERR_ACCESS_DENIED \S+:26 http_reply_acc
     'the reason in the log';
 like $log, qr{^/418 TCP_MISS/418 - \S+:23 http_access allow all$}m, '... of what passed: the rule of http_access';
 like $log, qr{^/secret TCP_DENIED/403 ERR_ACCESS_DENIED \S+:22 http_access deny secret guests$}m, '... of what did not';
+
+# --- waiting --------------------------------------------------------------------------------------
+
+my $silent = IO::Socket::IP->new(LocalHost => '127.0.0.1', Proto => 'udp'); # a name server that says nothing
+my $waits = proxy(<<"CONF", files => { hosts => "127.50.0.1 desk.test\n" });
+hosts_file \@DIR\@/hosts
+dns_nameservers 127.0.0.1:@{[ $silent->sockport ]}
+dns_timeout 1 second
+acl desk srcdomain desk.test
+acl unavailable http_status 503
+http_access allow all
+http_reply_access deny unavailable !desk
+http_reply_access allow all
+CONF
+my $nobody = IO::Socket::IP->new(LocalHost => '127.0.0.1', Listen => 1)->sockport; # and closed
+is get($waits, "http://127.0.0.1:$nobody/", from => '127.50.0.1')->status, 503, 'a page of our own, and nothing to wait for';
+is get($waits, "http://127.0.0.1:$nobody/", from => '127.51.0.1')->status, 403, '... after a name server did not answer';
+my $leaves = client($waits, from => '127.52.0.1');
+$leaves->send("GET http://127.0.0.1:$nobody/ HTTP/1.1\r\nHost: x\r\n\r\n");
+ok wait_for(sub { stat($waits, 'client.active') == 1 }), 'a client that leaves while that is asked';
+$leaves->close;
+ok wait_for(sub { stat($waits, 'client.active') == 0 }), '... is gone';
+counters($waits, 'access.reply_denied' => 1);
 
 # --- trying rules out -----------------------------------------------------------------------------
 
