@@ -10,6 +10,8 @@ my $proxy = proxy(<<'CONF', files => { hosts => $hosts });
 hosts_file @DIR@/hosts
 dns_nameservers 127.255.255.53
 dns_timeout 1 second
+access_log stdio:@DIR@/access.log logformat=name
+logformat name %>A %>Hs
 acl office srcdomain .office.test
 acl gate srcdom_regex -i ^GATE\.
 acl nameless srcdomain none
@@ -28,6 +30,10 @@ is status('127.50.0.2'), 200, 'the name itself, however it is written';
 is status('127.51.0.1'), 200, 'srcdom_regex';
 is status('127.51.0.2'), 403, 'another name';
 is status('127.52.0.1'), 403, 'no name, and a name server that does not answer';
+
+wait_for(sub { $proxy->text('access.log') =~ /(?:.*\n){5}/ });
+is $proxy->text('access.log'), "desk.office.test 200\noffice.test 200\ngate.test 200\nfar.test 403\n127.52.0.1 403\n",
+    'the log has the name that was found';
 
 SKIP: {
     my $dns = eval { dnsmasq('1.0.53.127.in-addr.arpa' => '127.0.0.1') } or skip 'no dnsmasq', 1;

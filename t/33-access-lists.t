@@ -106,7 +106,9 @@ http_reply_access allow all
 CONF
 my $nobody = IO::Socket::IP->new(LocalHost => '127.0.0.1', Listen => 1)->sockport; # and closed
 is get($waits, "http://127.0.0.1:$nobody/", from => '127.50.0.1')->status, 503, 'a page of our own, and nothing to wait for';
-is get($waits, "http://127.0.0.1:$nobody/", from => '127.51.0.1')->status, 403, '... after a name server did not answer';
+my $kept_back = get($waits, "http://127.0.0.1:$nobody/", from => '127.51.0.1');
+is $kept_back->status, 403, '... after a name server did not answer';
+is $kept_back->header('X-Squid-Error'), 'ERR_ACCESS_DENIED 0', '... and what it was is not said';
 my $leaves = client($waits, from => '127.52.0.1');
 $leaves->send("GET http://127.0.0.1:$nobody/ HTTP/1.1\r\nHost: x\r\n\r\n");
 ok wait_for(sub { stat($waits, 'client.active') == 1 }), 'a client that leaves while that is asked';

@@ -73,7 +73,7 @@ is $said->{status}, 0, 'lines before the first use may change what it is' or dia
 
 # --- addresses that are not the public internet ---------------------------------------------------
 
-my $guard = proxy(<<"CONF", files => { hosts => "127.0.0.1 inner.test\n203.0.113.9 outer.test\n" });
+my $guard = proxy(<<"CONF", files => { hosts => "127.0.0.1 inner.test\n203.0.113.9 outer.test mixed.test\n10.0.0.1 mixed.test\n" });
 hosts_file \@DIR\@/hosts
 connect_timeout 1 second
 http_access deny to_private
@@ -82,7 +82,7 @@ CONF
 is get($guard, "http://$_/")->status, 403, "to_private: $_"
     for '0.1.2.3', '10.1.2.3', '100.64.0.1', '127.8.9.10', '169.254.169.254', '172.31.0.1', '192.0.0.8',
     '192.168.3.4', '198.19.0.1', '224.0.0.1', '255.255.255.255', '[::]', '[::1]', '[::ffff:10.0.0.1]',
-    '[64:ff9b::a00:1]', '[fd00::1]', '[fe80::1]', '[fec0::1]', '[ff02::1]', 'inner.test', '2130706433', '0x7f.1';
+    '[64:ff9b::a00:1]', '[fd00::1]', '[fe80::1]', '[fec0::1]', '[ff02::1]', 'inner.test', 'mixed.test', '2130706433', '0x7f.1';
 refused("http_access deny to_private\nacl to_private src 10.0.0.1\n", '3:5', 'used above');
 my $theirs = proxy("acl to_private src 127.50.0.0/16\nhttp_access allow to_private\nhttp_access deny all\n");
 is get($theirs, $origin->url('/'), from => '127.50.0.1')->status, 200, 'a file may have its own of that name';

@@ -82,6 +82,7 @@ static enum go denied(struct bt_txn *txn, enum access_list list, const struct bt
     count(requests_denied);
     txn->rule = ruling->line;
     txn->tag = lists[list].tag;
+    txn->dial_errno = 0; /* an error that is kept back is not told of by the way */
     if (list != ACCESS_REPLY && login_is_wanted(txn, ruling->match))
         return login_challenge(txn);
     return deny_apply(txn, 403, lists[list].page, lists[list].detail);

@@ -73,6 +73,16 @@ FIELD(client_addr)
                                                                   : &txn->session->peer.any);
 }
 
+/* Nobody asks a name server for the sake of a log. */
+FIELD(client_name)
+{
+    const struct resolve *named = txn->naming_now ? NULL : txn->naming;
+
+    if (named != NULL && named->name.len > 0)
+        return text(out, named->name);
+    return client_addr(txn, arg, out);
+}
+
 FIELD(client_direct)
 {
     (void)arg;
@@ -604,7 +614,7 @@ FIELD(txn_number)
 static const struct bt_field rows[] = {
     ROW("client.addr", ">a", ACCEPT, client_addr, "Address of the client, or of whom follow_x_forwarded_for has found behind it."),
     ROW("client.direct", NULL, ACCEPT, client_direct, "Address that the connection came from."),
-    ROW("client.name", ">A", ACCEPT, client_addr, "Name of the client; its address, since nobody is asked."),
+    ROW("client.name", ">A", ACCEPT, client_name, "Name of the client where an ACL (srcdomain) has asked for it; else its address."),
     ROW("client.port", ">p", ACCEPT, client_port, "Port of the client."),
     ROW("client.hardware", ">eui", ACCEPT, none, "Hardware address of the client: not known here."),
     ROW("client.mark", ">qos >nfmark", ACCEPT, zero_mark, "Mark of packets from the client: none is set."),
