@@ -3,7 +3,7 @@ use Bobtail::Test;
 use POSIX ();
 
 srand 83;    # the same wounds each time
-my $origin = origin('/raw' => { body => '' }, '*' => { body => 'ok' });
+my $origin = origin('/raw' => { body => '' }, '/held' => { body => 'late', hold => 1 }, '*' => { body => 'ok' });
 my $proxy = proxy("read_timeout 20 seconds\n");
 my $url = $origin->url('/a');
 my $addr = $origin->addr;
@@ -111,4 +111,13 @@ for (1 .. 10) {
     end($rude, $_ % 2);
 }
 all_gone('floods whose answers nobody reads');
+
+# More requests than we take while the first one waits: a reset is behind them, and heard of all the same.
+my $many = 'GET ' . $origin->url('/held') . " HTTP/1.1\r\nHost: x\r\n\r\n";
+my $gone = client($proxy);
+$gone->{socket}->blocking(0);
+syswrite $gone->{socket}, $many x 2000;
+ok wait_for(sub { $origin->hits('/held') == 1 }), 'a flood behind a request that waits';
+$gone->reset;
+all_gone('which is reset');
 done;

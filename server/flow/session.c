@@ -407,11 +407,16 @@ static void session_look(struct session *s)
 {
     char byte;
     ssize_t n;
+    int error = 0;
+    socklen_t len = sizeof error;
 
     if (!s->stream.readable)
         return;
     n = recv(s->stream.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && errno != EAGAIN && errno != EINTR)
+        s->stream.failed = true;
+    /* Requests that wait there hide a reset that came after them. */
+    if (n > 0 && getsockopt(s->stream.fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error != 0)
         s->stream.failed = true;
     if (!core->half_closed && s->txn->relay == NULL && (n == 0 || s->stream.fin))
         s->stream.failed = true;
