@@ -34,7 +34,7 @@ $one->close;
 # When each is in use, it is said.
 mark($proxy);
 my @held = map { client($proxy) } 1 .. 30;
-wait_for(sub { stat($proxy, 'client.accept_paused') > $proxy->{counted_from}{'client.accept_paused'} });
+wait_for(sub { (stat($proxy, 'client.accept_paused') // 0) > $proxy->{counted_from}{'client.accept_paused'} });
 $_->send("GET http://127.0.0.1:$port/hold HTTP/1.1\r\nHost: x\r\n\r\n") for @held;
 ok wait_for(sub { grep { $_->fill(0); $_->{buffer} ne '' } @held }), 'more exchanges than descriptors';
 my @refused = grep { $_->{buffer} ne '' } @held;
