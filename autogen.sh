@@ -84,7 +84,7 @@ modules() {
         set -- $(files "$path"*.c)
         [ $# -gt 0 ] || continue
         case $folder in
-        cache | tls | peer | lua | rewrite)
+        auth | cache | tls | peer | lua | rewrite)
             module_rows "$folder" "$folder" $(files "$path"*.c "$path"*.h) ;;
         *)
             headers=$(files "$path"*.h)
@@ -209,6 +209,7 @@ libtool command libtoolize
 libevent-dev header event2/event.h
 libc-ares-dev header ares.h
 libpcre2-dev header pcre2.h
+libcrypt-dev header crypt.h
 '
 # Some module is left out when one of these is not there.
 optional_packages='

@@ -107,10 +107,6 @@ spoof_client_ip allow all
 host_verify_strict on
 client_netmask 255.255.255.0
 cachemgr_passwd secret all
-auth_param basic program /bin/true /etc/passwd
-auth_param basic realm My "proxy" # 1
-auth_param digest nonce_max_duration 30 minutes
-auth_param negotiate children 20 startup=0 idle=1
 url_rewrite_program /bin/true -x
 redirect_program /bin/true
 request_header_access X-A deny all

@@ -103,7 +103,7 @@ refused("acl x dstdomian .a.test\nhttp_access deny x\n", '2:7', 'dstdomain');
 refused("acl x src 10.0.0.1\nacl x dstdomain .a.test\n", '3:7', 'src.*bobtail\.conf:2');
 refused("http_access allow\n", '2:1', 'all');
 refused("http_access permit all\n", '2:13', 'allow');
-refused("acl x proxy_auth REQUIRED\nhttp_access allow x\n", '2:7', 'not built yet');
+refused("acl x proxy_auth REQUIRED\nhttp_access allow x\n", '2:18', 'nobody can log in');
 my $both = refused("acl x ssl::server_name_regex (ad\nhttp_access deny x\n", '2:30', '\(ad');
 like $both, qr/conf:2:7: error: .*server_name_regex is not built yet/, 'a fault in its values does not hide that';
 refused("acl x time MX\nhttp_access deny x\n", '2:12', 'MX');

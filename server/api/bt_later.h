@@ -24,6 +24,8 @@ struct bt_work {
     void (*done)(struct bt_work *); /* in the loop */
     struct bt_work *next;           /* the server's */
 };
+/* Start the thread ahead of the first work. false: logged why. */
+BT_API BT_MUST bool bt_work_open(void);
 /* false: so much is waiting already (1000) that more would help nobody; done() is not called. */
 BT_API BT_MUST bool bt_work_start(struct bt_work *);
 

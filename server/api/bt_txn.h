@@ -20,6 +20,7 @@ BT_API void *bt_conn_memory(struct bt_txn *, const struct bt_self *);
 #define bt_txn_ctx(txn) bt_txn_memory((txn), &bt_self)
 #define bt_conn_ctx(txn) bt_conn_memory((txn), &bt_self)
 BT_API struct bt_arena *bt_txn_arena(struct bt_txn *);
+BT_API struct bt_arena *bt_conn_arena(struct bt_txn *); /* lives as long as the connection */
 
 /* ---- the client's side ---- */
 

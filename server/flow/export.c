@@ -13,14 +13,19 @@ void *bt_txn_memory(struct bt_txn *txn, const struct bt_self *self)
     return slots_get(&txn->slots, SLOTS_TXN, self->number, txn->arena);
 }
 
-void *bt_conn_memory(struct bt_txn *txn, const struct bt_self *self)
+struct bt_arena *bt_conn_arena(struct bt_txn *txn)
 {
     enum { CONN_CHUNK = 1024 };
     struct session *session = txn->session;
 
     if (session->arena == NULL)
         session->arena = arena_new(CONN_CHUNK);
-    return slots_get(&session->slots, SLOTS_CONN, self->number, session->arena);
+    return session->arena;
+}
+
+void *bt_conn_memory(struct bt_txn *txn, const struct bt_self *self)
+{
+    return slots_get(&txn->session->slots, SLOTS_CONN, self->number, bt_conn_arena(txn));
 }
 
 struct bt_arena *bt_txn_arena(struct bt_txn *txn)

@@ -68,7 +68,7 @@ struct known_conf {
 
 /* .set of rows whose words need more than a grammar: they check, and keep next to nothing. */
 typedef bool known_set(void *conf, const struct bt_line *, struct bt_error *);
-known_set known_auth_param, known_cache_dir, known_cache_peer, known_cache_peer_access,
-    known_delay_parameters, known_read_already, known_replacement_policy;
+known_set known_cache_dir, known_cache_peer, known_cache_peer_access, known_delay_parameters,
+    known_read_already, known_replacement_policy;
 
 #endif

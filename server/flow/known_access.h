@@ -32,17 +32,11 @@ KNOWN("delay_pool_uses_indirect_client", "on|off", "it speaks of delay_pools"),
     KNOWN_RULES("force_request_body_continuation", "allow|deny fastacls+", NULL, BT_AT_REQUEST,
                 "100 Continue comes from whom it should"),
 
-    /* ---- logins ---- */
-    {.name = "auth_param",
-     .args = "basic|digest|negotiate|ntlm word [word...]",
-     .set = known_auth_param,
-     .status = BT_UNBUILT,
-     .note = "nobody could log in"},
-#define NO_LOGIN "logins are not built yet"
+/* ---- logins ---- */
+#define NO_LOGIN "logins are remembered as auth_param says"
     KNOWN_RULES("auth_schemes", "word fastacls", NULL, BT_AT_REQUEST, NO_LOGIN),
     KNOWN_UNIT("authenticate_cache_garbage_interval", "duration", "seconds", NO_LOGIN),
     KNOWN_UNIT("authenticate_ttl", "duration", "seconds", NO_LOGIN),
-    KNOWN_UNIT("authenticate_ip_ttl", "duration", "seconds", NO_LOGIN),
 #undef NO_LOGIN
 
     /* ---- helpers ---- */

@@ -9,87 +9,10 @@
 #include "conf/grammar.h"
 #include "flow/known.h"
 
-/* Words of a line, from number `from` on, against a grammar of their own; `named` stands in
- * complaints about what is missing. */
-static bool fits(const struct bt_line *line, size_t from, const struct bt_word *named,
-                 const char *args, struct bt_error *err)
-{
-    static const struct bt_option children[] = {
-        {.name = "startup", .args = "int(0..)", .status = BT_IGNORED},
-        {.name = "idle", .args = "int(0..)", .status = BT_IGNORED},
-        {.name = "concurrency", .args = "int(0..)", .status = BT_IGNORED},
-        {.name = "queue-size", .args = "int(0..)", .status = BT_IGNORED},
-        {.name = "on-persistent-overload", .args = "die|ERR", .status = BT_IGNORED},
-        {.name = "reservation-timeout", .args = "int(0..)", .status = BT_IGNORED},
-    };
-    struct grammar_of of = {.option = children,
-                            .options = sizeof children / sizeof *children,
-                            .quiet = true,
-                            .arena = line->arena};
-    struct bt_args words = {line->args.word + from, line->args.n - from};
-    struct grammar_line out;
-    const char *why;
-    struct grammar *grammar = grammar_compile(line->arena, args, &why);
-
-    if (grammar == NULL)
-        return bt_complain(err, named, "the grammar \"%s\" is none: %s", args, why);
-    return grammar_words(grammar, &of, named, words, &out, err);
-}
-
 bool known_read_already(void *conf, const struct bt_line *line, struct bt_error *err)
 {
     (void)conf, (void)line, (void)err;
     return true;
-}
-
-/* ---- auth_param ---- */
-
-struct param {
-    const char *name, *args;
-    const char *scheme; /* NULL: all */
-};
-
-static const struct param params[] = {
-    {"program", "command", NULL},
-    {"children", "int(0..) options", NULL},
-    {"realm", "text", NULL},
-    {"key_extras", "word", NULL},
-    {"keep_alive", "on|off", NULL},
-    {"utf8", "on|off", NULL},
-    {"concurrency", "int(0..)", NULL},
-    {"credentialsttl", "duration", "basic"},
-    {"casesensitive", "on|off", "basic"},
-    {"blankpassword", "on|off", "basic"},
-    {"nonce_garbage_interval", "duration", "digest"},
-    {"nonce_max_duration", "duration", "digest"},
-    {"nonce_max_count", "int(1..)", "digest"},
-    {"nonce_strictness", "on|off", "digest"},
-    {"check_nonce_count", "on|off", "digest"},
-    {"post_workaround", "on|off", "digest"},
-    {"max_challenge_reuses", "int(0..)", "ntlm"},
-    {"max_challenge_lifetime", "duration", "ntlm"},
-    {"use_ntlm_negotiate", "on|off", "ntlm"},
-};
-
-bool known_auth_param(void *conf, const struct bt_line *line, struct bt_error *err)
-{
-    const struct bt_word *scheme = &line->args.word[0], *param = &line->args.word[1];
-    struct suggest near;
-
-    (void)conf;
-    suggest_init(&near, param->text);
-    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
-        if (params[i].scheme != NULL && !bt_str_eq(scheme->text, str_from(params[i].scheme)))
-            continue;
-        if (bt_str_eq(param->text, str_from(params[i].name)))
-            return fits(line, 2, param, params[i].args, err);
-        suggest_try(&near, params[i].name);
-    }
-    if (near.best == NULL)
-        return bt_complain(err, param, "%s has no parameter %s", scheme->text.at,
-                           complain_word(err, param->text));
-    return bt_complain(err, param, "%s has no parameter %s; did you mean '%s'?", scheme->text.at,
-                       complain_word(err, param->text), near.best);
 }
 
 /* ---- parents ---- */

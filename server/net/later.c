@@ -148,13 +148,18 @@ static bool thread_start(void)
     return true;
 }
 
+bool bt_work_open(void)
+{
+    if (w.running || thread_start())
+        return true;
+    bt_log_limited(NULL, BT_WARN, 60, "no thread for work beside the loop: %s", strerror(errno));
+    return false;
+}
+
 bool bt_work_start(struct bt_work *work)
 {
-    if (!w.running && !thread_start()) {
-        bt_log_limited(NULL, BT_WARN, 60, "no thread for work beside the loop: %s",
-                       strerror(errno));
+    if (!bt_work_open())
         return false;
-    }
     if (w.n >= WORK_MAX)
         return false;
     w.n++;

@@ -384,8 +384,7 @@ static struct bt_args values_join(const struct acls *acls, const struct acl *acl
     return (struct bt_args){words, n};
 }
 
-/* The ACL whose values a type looks at now. */
-static struct acl *compiling;
+static struct acl *compiling; /* a type looks at its values now */
 
 bt_str bt_acl_name(void)
 {
@@ -609,11 +608,6 @@ bool acl_is_fresh(const struct acl *acl)
     if (acl->reach.depth > 0)
         return acl->reach.fresh;
     return acl->type != NULL && (acl->type->row->flags & BT_FRESH) != 0;
-}
-
-bool acl_is_login(const struct acl *acl)
-{
-    return acl->login;
 }
 
 bool acl_is_all(const struct acl *acl)

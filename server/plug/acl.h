@@ -71,7 +71,6 @@ const char *acl_place(const struct acl *);
 enum bt_phase acl_earliest(const struct acl *);
 bool acl_is_slow(const struct acl *);  /* refused where nothing can wait */
 bool acl_is_fresh(const struct acl *); /* asked each time */
-bool acl_is_login(const struct acl *); /* a refusal by it is a challenge */
 bool acl_is_all(const struct acl *);   /* matches everything, without being asked */
 unsigned acl_cost(const struct acl *);
 

@@ -21,18 +21,6 @@ static void *checked(bool good)
 
 /* ---- checks of values ---- */
 
-static void *max_user_ip_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
-{
-    const struct bt_word *last = &args.word[args.n - 1];
-    uint64_t n;
-
-    (void)arena;
-    if (args.n > 2 || (args.n == 2 && !str_eq_literal(args.word[0].text, "-s")) ||
-        !str_uint(last->text, INT32_MAX, &n))
-        return checked(bt_complain(err, last, "max_user_ip takes a number, and -s before it"));
-    return &fine;
-}
-
 /* Words that begin with - are flags of ssl::server_name; the rest are names. */
 static void *server_name_check(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
 {
@@ -79,12 +67,6 @@ static const struct bt_acl_type types[] = {
      .flags = BT_FRESH,
      .compile = acl_group_compile,
      .match = acl_all_match},
-    KNOWN("proxy_auth", "word...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
-          "The user who has logged in is one of these; REQUIRED: anybody who has."),
-    KNOWN("proxy_auth_regex", "regex...", BT_AT_REQUEST, BT_SLOW | BT_FOLDS, NULL,
-          "The name of the user who has logged in matches."),
-    KNOWN("max_user_ip", "word...", BT_AT_REQUEST, BT_SLOW, max_user_ip_check,
-          "The user has logged in from more than so many addresses."),
     KNOWN("ident", "word...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,
           "The user that the client's ident service names."),
     KNOWN("ident_regex", "regex...", BT_AT_ACCEPT, BT_SLOW | BT_FOLDS, NULL,

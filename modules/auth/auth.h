@@ -1,0 +1,143 @@
+/* auth.h - logins: what the files of this folder share.
+ *
+ *   auth.c       auth_param lines, the login of an exchange, challenges, brute force
+ *   basic.c      name and password: by helper, or by a password file in a thread
+ *   digest.c     RFC 7616: nonces, counts, responses
+ *   negotiate.c  Negotiate and NTLM: a dialogue bound to the client's connection
+ *   users.c      ACL types: proxy_auth, proxy_auth_regex, max_user_ip
+ *   passwd.c     password files
+ *   hash.c       MD5, SHA-1, SHA-256, base64
+ *
+ * The login of an exchange is asked for by ACLs, and settled once. What is known about users, nonces
+ * and failures is of each worker by itself; the secret that nonces are made with is of them all.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef AUTH_H
+#define AUTH_H
+
+#include <string.h>
+
+#include "bt.h"
+#include "hash.h"
+#include "passwd.h"
+
+#define COUNTERS(X)                                                                                \
+    X(checks, "auth.checks", BT_COUNT, "logins", "Credentials looked at.")                         \
+    X(cached, "auth.cached", BT_COUNT, "logins", "Credentials that were good a moment ago.")       \
+    X(good, "auth.good", BT_COUNT, "logins", "Credentials found good by a helper or a file.")      \
+    X(bad, "auth.bad", BT_COUNT, "logins", "Credentials that were wrong.")                         \
+    X(broken, "auth.broken", BT_COUNT, "logins", "Credentials that nobody could check.")           \
+    X(malformed, "auth.malformed", BT_COUNT, "logins", "Proxy-Authorization that is none.")        \
+    X(stale, "auth.stale", BT_COUNT, "logins", "Digest logins with a nonce that is too old.")      \
+    X(slowed, "auth.slowed", BT_COUNT, "logins", "Refusals held back, after several from there.")  \
+    X(challenges, "auth.challenges", BT_COUNT, "answers", "Clients asked to log in.")
+enum { COUNTERS(BT_ID_) N_end_ };
+
+enum scheme_kind { SCHEME_BASIC, SCHEME_DIGEST, SCHEME_NEGOTIATE, SCHEME_NTLM, SCHEMES };
+
+struct children {
+    int64_t startup, idle, concurrency, queue, overload, reservation;
+};
+
+struct scheme {
+    enum scheme_kind kind;
+    const char *name;  /* as in headers */
+    unsigned order;    /* of its first line, from 1; 0: no line names it */
+    struct bt_word at; /* its name there */
+    struct bt_args program;
+    int64_t max; /* processes */
+    struct children children;
+    int64_t concurrency; /* the old line of that name; -1: none */
+    bt_str realm;
+    struct bt_format *extras;
+    bool utf8, casesensitive, blank_password, keep_alive;
+    int64_t credentials_ms;
+    int64_t nonce_ms, nonce_uses;
+    bool strict, check_count, sha256;
+    const char *file;       /* basic: of passwords, read by us; NULL: a helper is asked */
+    struct bt_helper *pool; /* NULL: none */
+    /* worker */
+    struct passwd *passwd;
+    struct bt_lru *known;  /* what was found good */
+    struct bt_lru *asking; /* struct check by key: what is being asked */
+};
+
+struct auth_conf {
+    bt_duration ip_ttl; /* filled from the row */
+    struct scheme scheme[SCHEMES];
+    unsigned orders;
+    uint8_t secret[32];
+    int64_t addresses; /* the most that an ACL lets a user have */
+    /* worker */
+    struct bt_lru *failures; /* struct failure by address */
+    struct bt_lru *users;    /* users.c: addresses by user */
+};
+#define auth ((struct auth_conf *)bt_self.conf)
+
+enum login_state { LOGIN_NEW, LOGIN_WAITS, LOGIN_GOOD, LOGIN_BAD };
+
+/* Of one exchange. */
+struct login {
+    enum login_state state;
+    struct bt_txn *txn;
+    struct scheme *scheme; /* of the credentials; NULL: there are none */
+    bool stale;            /* Digest: only the nonce is too old */
+    bt_str token;          /* Negotiate, NTLM: the next word of the dialogue */
+    void *data;            /* of the scheme */
+    struct bt_timer *timer;
+    struct login *next,
+        **waits_at; /* among those that wait for a check; waits_at NULL: it does not */
+};
+
+/* A question under way, with those that wait for its answer. */
+struct check {
+    struct bt_helper_ask ask;
+    struct scheme *scheme;
+    struct login *waiters;
+    bt_str key;
+    void (*each)(struct check *, struct login *, const struct bt_helper_reply *);
+};
+
+bool scheme_offered(const struct scheme *);
+bool auth_offered(void);
+
+/* The credentials of the exchange: words after the scheme's name. Each settles the login, or has it
+ * wait. */
+void basic_login(struct login *, bt_str credentials);
+void digest_login(struct login *, bt_str credentials);
+void negotiate_login(struct login *, bt_str credentials);
+/* Without credentials: the connection may have been logged in before. false: it was not. */
+bool negotiate_again(struct login *);
+
+/* What follows the name of the scheme in a challenge. */
+bt_str digest_challenge(const struct scheme *, struct bt_txn *, bool stale);
+/* A text between quotes of a header. */
+bt_str auth_quoted(struct bt_arena *, bt_str);
+
+/* Outcomes. They resume the exchange when it waits. */
+void login_good(struct login *, bt_str user);
+void login_bad(struct login *, bt_str message);
+/* Not bad, but not yet good: challenge (again) without counting a failure. */
+void login_not_yet(struct login *);
+void login_notes(struct login *, const struct bt_helper_reply *);
+
+/* Wait for the check of that key; *is_new: nobody asked yet, and the caller must. */
+struct check *check_join(struct login *, bt_str key, bool *is_new);
+/* Tell all that wait, and forget it. */
+void check_done(struct check *, const struct bt_helper_reply *);
+void check_answered(struct bt_helper_ask *, const struct bt_helper_reply *);
+
+/* " EXTRAS" of key_extras; empty when there are none. */
+bt_str auth_extras(const struct scheme *, struct bt_txn *);
+/* Latin 1 as UTF-8, when it is not UTF-8 already. */
+bt_str auth_utf8(struct bt_arena *, bt_str);
+bt_str auth_lower(struct bt_arena *, bt_str);
+
+bool digest_start(void);
+/* users.c */
+extern const struct bt_acl_type users_types[3];
+void users_seen(struct bt_txn *, bt_str user);
+bool users_start(void);
+void users_stop(void);
+
+#endif

@@ -1,0 +1,381 @@
+/* digest.c - RFC 7616: nonces, counts, responses.
+ *
+ * A nonce is a moment and a number, signed with a secret that all workers have: each of them takes
+ * a nonce of another one, knows how old it is, and remembers nothing until it is used. How often it
+ * was used is counted by each worker for itself, so that with several of them a request that was
+ * overheard can be repeated once to each other one.
+ *
+ * The helper gives HA1, which is remembered for credentialsttl; a response that does not fit it has
+ * the helper asked again, since the password may have changed.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "auth.h"
+
+enum { NONCE_STAMP = 24, NONCE_SIGN = 32, NONCE_LEN = NONCE_STAMP + NONCE_SIGN };
+enum { WINDOW = 64, NONCES_MAX = 100000, HA1_FRESH_MS = 5000 };
+
+/* A nonce in use. */
+struct nonce {
+    int64_t uses;
+    uint32_t last; /* highest count so far */
+    uint64_t seen; /* bit i: last - i was there */
+};
+static struct bt_lru *nonces;
+
+struct ha1 {
+    int64_t since_ms;
+    char hex[HASH_HEX_MAX];
+};
+
+/* The parameters of the credentials; slices of the header, or unquoted copies. */
+struct digest {
+    bt_str username, realm, nonce, uri, response, qop, nc, cnonce, algorithm;
+    uint32_t count;
+    char nonce_text[NONCE_LEN + 1];
+};
+
+bool digest_start(void)
+{
+    if (nonces == NULL && scheme_offered(&auth->scheme[SCHEME_DIGEST]))
+        nonces = bt_lru_new(NONCES_MAX);
+    return true;
+}
+
+/* ---- nonces ---- */
+
+static void nonce_sign(const char *stamp, char out[NONCE_SIGN + 1])
+{
+    struct hash hash;
+    uint8_t sum[HASH_MAX];
+    char hex[HASH_HEX_MAX];
+
+    /* The secret on both sides: nobody can append to what was signed. */
+    hash_init(&hash, HASH_SHA256);
+    hash_add(&hash, auth->secret, sizeof auth->secret);
+    hash_add(&hash, stamp, NONCE_STAMP);
+    hash_add(&hash, auth->secret, sizeof auth->secret);
+    hash_hex(sum, hash_end(&hash, sum), hex);
+    memcpy(out, hex, NONCE_SIGN);
+    out[NONCE_SIGN] = '\0';
+}
+
+static bt_str nonce_make(struct bt_arena *arena)
+{
+    static uint32_t number;
+    char stamp[NONCE_STAMP + 1], sign[NONCE_SIGN + 1];
+
+    snprintf(stamp, sizeof stamp, "%016llx%08x", (unsigned long long)bt_wall_ms(), ++number);
+    nonce_sign(stamp, sign);
+    return bt_str_printf(arena, "%s%s", stamp, sign);
+}
+
+enum nonce_said { NONCE_GOOD, NONCE_STALE, NONCE_FORGED };
+
+static enum nonce_said nonce_look(const struct scheme *scheme, const struct digest *digest)
+{
+    char sign[NONCE_SIGN + 1], stamp[17];
+
+    if (digest->nonce.len != NONCE_LEN)
+        return NONCE_FORGED;
+    nonce_sign(digest->nonce.at, sign);
+    if (!hash_same(sign, digest->nonce.at + NONCE_STAMP, NONCE_SIGN))
+        return NONCE_FORGED;
+    memcpy(stamp, digest->nonce.at, 16);
+    stamp[16] = '\0';
+    int64_t age = bt_wall_ms() - (int64_t)strtoull(stamp, NULL, 16);
+    return age > scheme->nonce_ms ? NONCE_STALE : NONCE_GOOD;
+}
+
+/* After the response was found right: is this its first use, and may it be used again? */
+static bool nonce_use(const struct scheme *scheme, const struct digest *digest)
+{
+    struct nonce *nonce = bt_lru_find(nonces, digest->nonce);
+    uint32_t count = digest->count;
+
+    if (nonce == NULL)
+        nonce = bt_lru_add(nonces, digest->nonce, sizeof *nonce);
+    if (++nonce->uses > scheme->nonce_uses)
+        return false;
+    if (!scheme->check_count || digest->qop.len == 0)
+        return true;
+    if (count > nonce->last) {
+        uint32_t ahead = count - nonce->last;
+        nonce->seen = (ahead >= WINDOW ? 0 : nonce->seen << ahead) | 1;
+        nonce->last = count;
+        return true;
+    }
+    /* Requests on several connections may overtake each other. */
+    uint32_t behind = nonce->last - count;
+    if (scheme->strict || behind >= WINDOW || (nonce->seen >> behind & 1) != 0)
+        return false;
+    nonce->seen |= UINT64_C(1) << behind;
+    return true;
+}
+
+bt_str digest_challenge(const struct scheme *scheme, struct bt_txn *txn, bool stale)
+{
+    struct bt_arena *arena = bt_txn_arena(txn);
+    bt_str nonce = nonce_make(arena);
+
+    return bt_str_printf(arena, "nonce=\"%.*s\", qop=\"auth\", algorithm=%s, stale=%s%s",
+                         BT_STR_ARGS(nonce), scheme->sha256 ? "SHA-256" : "MD5",
+                         stale ? "true" : "false", scheme->utf8 ? ", charset=UTF-8" : "");
+}
+
+/* ---- parameters ---- */
+
+static void blanks_skip(bt_str *rest)
+{
+    while (rest->len > 0 && (rest->at[0] == ' ' || rest->at[0] == '\t')) {
+        rest->at++;
+        rest->len--;
+    }
+}
+
+/* A token or a quoted string, off the front. */
+static bool value_take(bt_str *rest, struct bt_arena *arena, bt_str *value)
+{
+    size_t n = 0;
+
+    if (rest->len > 0 && rest->at[0] == '"') {
+        char *copy = bt_alloc_raw(arena, rest->len), *to = copy;
+        for (n = 1; n < rest->len && rest->at[n] != '"'; n++) {
+            if (rest->at[n] == '\\' && n + 1 < rest->len)
+                n++;
+            *to++ = rest->at[n];
+        }
+        if (n >= rest->len)
+            return false;
+        n++;
+        *value = (bt_str){copy, (size_t)(to - copy)};
+    } else {
+        while (n < rest->len && rest->at[n] != ',' && rest->at[n] != ' ' && rest->at[n] != '\t')
+            n++;
+        *value = (bt_str){rest->at, n};
+    }
+    rest->at += n;
+    rest->len -= n;
+    return true;
+}
+
+static bool param_take(bt_str *rest, struct bt_arena *arena, struct digest *digest)
+{
+    struct {
+        const char *name;
+        bt_str *value;
+    } known[] = {
+        {"username", &digest->username},
+        {"realm", &digest->realm},
+        {"nonce", &digest->nonce},
+        {"uri", &digest->uri},
+        {"qop", &digest->qop},
+        {"response", &digest->response},
+        {"nc", &digest->nc},
+        {"cnonce", &digest->cnonce},
+        {"algorithm", &digest->algorithm},
+    };
+    const char *equals = memchr(rest->at, '=', rest->len);
+    bt_str name, value;
+
+    if (equals == NULL)
+        return false;
+    name = (bt_str){rest->at, (size_t)(equals - rest->at)};
+    while (name.len > 0 && name.at[name.len - 1] == ' ')
+        name.len--;
+    rest->len -= (size_t)(equals + 1 - rest->at);
+    rest->at = equals + 1;
+    blanks_skip(rest);
+    if (name.len == 0 || !value_take(rest, arena, &value))
+        return false;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (bt_str_eq_nocase(name, (bt_str){known[i].name, strlen(known[i].name)})) {
+            if (known[i].value->at != NULL)
+                return false; /* twice: who knows which one others look at */
+            *known[i].value = value;
+        }
+    return true;
+}
+
+static bool params_take(bt_str rest, struct bt_arena *arena, struct digest *digest)
+{
+    for (blanks_skip(&rest); rest.len > 0; blanks_skip(&rest)) {
+        if (rest.at[0] == ',') {
+            rest.at++;
+            rest.len--;
+            continue;
+        }
+        if (!param_take(&rest, arena, digest))
+            return false;
+        blanks_skip(&rest);
+        if (rest.len > 0 && rest.at[0] != ',')
+            return false;
+    }
+    return true;
+}
+
+static bool is_hex(bt_str text, size_t len)
+{
+    if (text.len != len)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (strchr("0123456789abcdefABCDEF", text.at[i]) == NULL || text.at[i] == '\0')
+            return false;
+    return true;
+}
+
+static bool params_fit(const struct scheme *scheme, struct digest *digest)
+{
+    const char *algorithm = scheme->sha256 ? "SHA-256" : "MD5";
+    char count[9];
+
+    if (digest->username.len == 0 || memchr(digest->username.at, '\0', digest->username.len) ||
+        digest->uri.at == NULL || digest->nonce.at == NULL ||
+        !bt_str_eq(digest->realm, scheme->realm) ||
+        !is_hex(digest->response, scheme->sha256 ? 64 : 32))
+        return false;
+    if (digest->algorithm.at != NULL &&
+        !bt_str_eq_nocase(digest->algorithm, (bt_str){algorithm, strlen(algorithm)}))
+        return false;
+    if (digest->algorithm.at == NULL && scheme->sha256)
+        return false;
+    if (digest->qop.at == NULL) /* as RFC 2069 had it */
+        return digest->nc.at == NULL && digest->cnonce.at == NULL;
+    if (!bt_str_eq(digest->qop, BT_STR("auth")) || !is_hex(digest->nc, 8) ||
+        digest->cnonce.len == 0)
+        return false;
+    memcpy(count, digest->nc.at, 8);
+    count[8] = '\0';
+    digest->count = (uint32_t)strtoul(count, NULL, 16);
+    return digest->count > 0;
+}
+
+/* ---- responses ---- */
+
+static void hex_of(struct hash *hash, char out[HASH_HEX_MAX])
+{
+    uint8_t sum[HASH_MAX];
+    size_t n = hash_end(hash, sum);
+
+    hash_hex(sum, n, out);
+}
+
+static bool response_fits(const struct login *login, const struct digest *digest, const char *ha1)
+{
+    enum hash_kind kind = login->scheme->sha256 ? HASH_SHA256 : HASH_MD5;
+    char ha2[HASH_HEX_MAX], want[HASH_HEX_MAX], got[HASH_HEX_MAX];
+    struct hash hash;
+    size_t len = digest->response.len;
+
+    hash_init(&hash, kind);
+    hash_add_str(&hash, bt_method(login->txn));
+    hash_add(&hash, ":", 1);
+    hash_add_str(&hash, digest->uri);
+    hex_of(&hash, ha2);
+    hash_init(&hash, kind);
+    hash_add(&hash, ha1, strlen(ha1));
+    hash_add(&hash, ":", 1);
+    hash_add_str(&hash, digest->nonce);
+    hash_add(&hash, ":", 1);
+    if (digest->qop.len > 0) {
+        hash_add_str(&hash, digest->nc);
+        hash_add(&hash, ":", 1);
+        hash_add_str(&hash, digest->cnonce);
+        hash_add(&hash, ":", 1);
+        hash_add_str(&hash, digest->qop);
+        hash_add(&hash, ":", 1);
+    }
+    hash_add(&hash, ha2, strlen(ha2));
+    hex_of(&hash, want);
+    for (size_t i = 0; i < len; i++)
+        got[i] = digest->response.at[i] >= 'A' && digest->response.at[i] <= 'F'
+                     ? (char)(digest->response.at[i] + 'a' - 'A')
+                     : digest->response.at[i];
+    return strlen(want) == len && hash_same(want, got, len);
+}
+
+static void stale(struct login *login)
+{
+    bt_count(stale);
+    login->stale = true;
+    login_not_yet(login);
+}
+
+static void decide(struct login *login, const char *ha1)
+{
+    const struct digest *digest = login->data;
+
+    if (!response_fits(login, digest, ha1))
+        login_bad(login, BT_STR_NONE);
+    else if (nonce_look(login->scheme, digest) == NONCE_STALE || !nonce_use(login->scheme, digest))
+        stale(login);
+    else
+        login_good(login, digest->username);
+}
+
+/* ---- the helper ---- */
+
+static void each(struct check *check, struct login *login, const struct bt_helper_reply *reply)
+{
+    struct scheme *scheme = check->scheme;
+    const struct digest *digest = login->data;
+    bt_str hex = bt_helper_value(reply, "ha1");
+
+    if (reply->result == BT_HELPER_TEXT) /* old helpers say the hash and nothing else */
+        hex = reply->text;
+    login_notes(login, reply);
+    if ((reply->result != BT_HELPER_OK && reply->result != BT_HELPER_TEXT) ||
+        !is_hex(hex, scheme->sha256 ? 64 : 32)) {
+        login_bad(login, bt_helper_value(reply, "message"));
+        return;
+    }
+    struct ha1 *ha1 = bt_lru_find(scheme->known, digest->username);
+    if (ha1 == NULL)
+        ha1 = bt_lru_add(scheme->known, digest->username, sizeof *ha1);
+    ha1->since_ms = bt_wall_ms();
+    for (size_t i = 0; i < hex.len; i++)
+        ha1->hex[i] = hex.at[i] >= 'A' && hex.at[i] <= 'F' ? (char)(hex.at[i] + 'a' - 'A')
+                                                           : hex.at[i];
+    ha1->hex[hex.len] = '\0';
+    decide(login, ha1->hex);
+}
+
+void digest_login(struct login *login, bt_str credentials)
+{
+    struct bt_arena *arena = bt_txn_arena(login->txn);
+    struct scheme *scheme = login->scheme;
+    struct digest *digest = bt_alloc(arena, sizeof *digest);
+    int64_t now = bt_wall_ms();
+    bool is_new;
+
+    login->data = digest;
+    if (!params_take(credentials, arena, digest) || !params_fit(scheme, digest)) {
+        bt_count(malformed);
+        login_bad(login, BT_STR_NONE);
+        return;
+    }
+    if (scheme->utf8)
+        digest->username = auth_utf8(arena, digest->username);
+    if (nonce_look(scheme, digest) == NONCE_FORGED) {
+        /* Of another server, or of this one before it was started anew. */
+        stale(login);
+        return;
+    }
+    const struct ha1 *ha1 = bt_lru_find(scheme->known, digest->username);
+    if (ha1 != NULL && now - ha1->since_ms < scheme->credentials_ms &&
+        (now - ha1->since_ms < HA1_FRESH_MS || response_fits(login, digest, ha1->hex))) {
+        bt_count(cached);
+        decide(login, ha1->hex);
+        return;
+    }
+    struct check *check = check_join(login, digest->username, &is_new);
+    if (!is_new)
+        return;
+    check->each = each;
+    bt_str user = auth_quoted(arena, digest->username), realm = auth_quoted(arena, scheme->realm);
+    bt_helper_ask(scheme->pool, &check->ask,
+                  bt_str_printf(arena, "%.*s:%.*s%.*s", BT_STR_ARGS(user), BT_STR_ARGS(realm),
+                                BT_STR_ARGS(auth_extras(scheme, login->txn))));
+}
