@@ -67,6 +67,23 @@ static int no_server(const char *format, const char *path, const char *detail)
     return EXIT_FAILURE;
 }
 
+/* The server reads the file itself, and says in its log what it thinks; nobody looks there who is
+ * told that all is well. */
+static int judge_reload(const struct options *o)
+{
+    complain_fini(&start.err);
+    arena_free(start.arena);
+    start_init(&start, o);
+    bool good = start_load(&start);
+    if (!good) {
+        complain_print(&start.err, stderr, true);
+        fprintf(stderr, "bobtail: the server is told to read %s, and will go on with the old one\n",
+                o->conf);
+    }
+    complain_fini(&start.err);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static int send_signal(const struct options *o)
 {
     pid_t pid;
@@ -96,7 +113,7 @@ static int send_signal(const struct options *o)
         break;
     }
     if (kill(pid, o->signal) == 0)
-        return EXIT_SUCCESS;
+        return o->signal == SIGHUP ? judge_reload(o) : EXIT_SUCCESS;
     fprintf(stderr, "bobtail: process %ld, named by %s, cannot be signalled: %s%s\n", (long)pid,
             path, strerror(errno), errno == EPERM ? "; do it as the user that started it" : "");
     return EXIT_FAILURE;
