@@ -18,13 +18,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "acl_names.h"
 
 enum { LOOK_MS = 1000, NAME_MAX_BYTES = 256 };
 
 struct database {
-    struct bt_word at; /* its path, and where that stands */
+    struct bt_word at; /* where it is named */
+    const char *path;  /* absolute, ended by NUL */
     MMDB_s data;
     bool open;
     dev_t device; /* of the file that is open, or could not be */
@@ -84,7 +86,7 @@ static void database_close(void *what)
 static void database_reopen(struct database *db, const struct stat *now)
 {
     MMDB_s fresh;
-    int failed = MMDB_open(db->at.text.at, MMDB_MODE_MMAP, &fresh);
+    int failed = MMDB_open(db->path, MMDB_MODE_MMAP, &fresh);
 
     remember(db, now);
     if (failed != MMDB_SUCCESS) {
@@ -92,7 +94,7 @@ static void database_reopen(struct database *db, const struct stat *now)
         bt_log(NULL, BT_ERROR,
                "%s has changed and cannot be used (%s); the old one stays in use until "
                "a good one is there",
-               db->at.text.at, MMDB_strerror(failed));
+               db->path, MMDB_strerror(failed));
         return;
     }
     database_close(db);
@@ -110,8 +112,18 @@ static void database_look(struct database *db)
         return;
     db->looked_ms = now_ms;
     /* Between two renames there may be none: the old one does until the new one is there. */
-    if (stat(db->at.text.at, &now) == 0 && !same(db, &now))
+    if (stat(db->path, &now) == 0 && !same(db, &now))
         database_reopen(db, &now);
+}
+
+/* Workers look for it again, from wherever they are. */
+static bt_str absolute(bt_str path, struct bt_arena *arena)
+{
+    char here[4096];
+
+    if ((path.len > 0 && path.at[0] == '/') || getcwd(here, sizeof here) == NULL)
+        return path;
+    return bt_str_printf(arena, "%s/%.*s", here, BT_STR_ARGS(path));
 }
 
 static bool database_set(void *conf_, const struct bt_line *line, struct bt_error *err)
@@ -121,6 +133,7 @@ static bool database_set(void *conf_, const struct bt_line *line, struct bt_erro
 
     (void)err;
     db->at = line->args.word[0];
+    db->path = absolute(db->at.text, line->arena).at;
     if (conf->end == NULL)
         conf->end = &conf->databases;
     *conf->end = db;
@@ -141,7 +154,7 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
     if (conf->databases == NULL)
         bt_caution(err, NULL, "the fields of acl_geoip are empty without a line geoip_database");
     for (struct database *db = conf->databases; db != NULL; db = db->next) {
-        int failed = MMDB_open(db->at.text.at, MMDB_MODE_MMAP, &db->data);
+        int failed = MMDB_open(db->path, MMDB_MODE_MMAP, &db->data);
         if (failed != MMDB_SUCCESS) {
             good = bt_complain(err, &db->at, "'%s' cannot be used: %s", db->at.text.at,
                                MMDB_strerror(failed));
@@ -149,7 +162,7 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
         }
         db->open = true;
         bt_defer(arena, database_close, db);
-        if (stat(db->at.text.at, &now) == 0)
+        if (stat(db->path, &now) == 0)
             remember(db, &now);
     }
     return good;
