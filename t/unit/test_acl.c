@@ -145,8 +145,6 @@ static void not_built(void **state)
     } cases[] = {
         {"acl x ident_regex ok ads{2,1}", 22, "{2,1}"},
         {"acl x ssl::server_name_regex -i ^anna +i B", 0, NULL},
-        {"acl x max_user_ip -s 2", 0, NULL},
-        {"acl x max_user_ip two", 19, "takes a number"},
         {"acl x ssl::server_name --consensus .example.com", 0, NULL},
         {"acl x ssl::server_name --any .example.com", 24, "--consensus"},
         {"acl x at_step SslBump1", 0, NULL},
