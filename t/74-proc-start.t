@@ -50,7 +50,7 @@ for (
     [ [qw(-f)], qr/-f: its FILE is missing/ ],
     [ [qw(--ready-fd)], qr/--ready-fd: its N is missing/ ],
     [ [qw(--foreground=yes)], qr/--foreground takes no value/ ],
-    [ [qw(-k reload)], qr/-k reload: no such command.* There are: parse check reconfigure/ ],
+    [ [qw(-k reload)], qr/-k reload: no such command[.;].* There are: parse check reconfigure/ ],
     [ [qw(-k reconfigrue)], qr/did you mean "reconfigure"\?/ ],
     [ [qw(-k r)], qr/-k r: that may mean several: reconfigure rotate/ ],
     [ [qw(-d lots)], qr/-d lots: the level is a number/ ],

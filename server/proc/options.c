@@ -143,7 +143,7 @@ static bool take_command(struct options *o, const char *value)
             hits > 1 ? "that may mean several:" : "no such command");
     if (hits == 0 && near.best != NULL)
         fprintf(stderr, "; did you mean \"%s\"?", near.best);
-    fputs(hits > 1 ? "" : " There are:", stderr);
+    fputs(hits > 1 ? "" : near.best != NULL ? " There are:" : ". There are:", stderr);
     for (size_t i = 0; i < COMMANDS; i++)
         if (hits == 0 || strncmp(commands[i].word, value, len) == 0)
             fprintf(stderr, " %s", commands[i].word);
