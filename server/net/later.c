@@ -124,9 +124,10 @@ static void work_ready(struct watch *watch, unsigned what)
     }
 }
 
-/* Signals are for the loop. */
+/* Signals are for the loop; faults are not to be held back. */
 static bool thread_start(void)
 {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     pthread_t thread;
     sigset_t all, was;
 
@@ -134,6 +135,8 @@ static bool thread_start(void)
     if (w.fd < 0)
         return false;
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &was);
     int failed = pthread_create(&thread, NULL, work_thread, NULL);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
