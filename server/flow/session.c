@@ -15,6 +15,7 @@
 #include "base/addr.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/str.h"
 #include "bt_log.h"
 #include "flow/core.h"
 #include "flow/limits.h"
@@ -177,7 +178,13 @@ static struct bt_txn *session_txn(struct session *s)
 static void session_abandon(struct session *s, int status, const char *page, const char *detail)
 {
     struct bt_txn *txn = session_txn(s);
+    bt_str came = {s->in.at, input_len(&s->in)};
 
+    /* Also an answer to half of a HEAD has no body. */
+    if (txn->req.method.len == 0 && str_starts(came, BT_STR("HEAD "))) {
+        txn->req.method = BT_STR("HEAD");
+        txn->req.method_id = METHOD_HEAD;
+    }
     s->in.at = s->in.end;
     txn->time.start = s->first_us;
     txn->keep_client = false;
