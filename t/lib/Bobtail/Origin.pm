@@ -162,7 +162,7 @@ sub serve
                 sysread $self->{control}, $orders, 65536, length $orders or return;
                 $self->obey(\$orders);
             } else {
-                my $conn = $self->{conns}{ fileno $socket } or next;
+                my $conn = $self->{conns}{ fileno($socket) // -1 } or next;
                 $self->read_from($conn);
             }
         }
