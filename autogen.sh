@@ -106,6 +106,16 @@ test_rows() {
         echo "${unit}_DEPENDENCIES = \$(FLOORS)"
         echo "OBJECTS_OF_UNIT += \$(${unit}_OBJECTS)"
     done
+    for source in $(files t/bench/bench_*.c); do
+        bench=$(canon "${source%.c}")
+        echo "BENCHES += ${source%.c}"
+        echo "${bench}_SOURCES = $source"
+        echo "${bench}_LINK = \$(bobtail_LINK)"
+        echo "${bench}_LDADD = \$(KEEP_ALL) libbt_plug.a libbt_net.a libbt_conf.a libbt_stat.a libbt_base.a" \
+            "\$(KEEP_USED) \$(SERVER_LIBS)"
+        echo "${bench}_DEPENDENCIES = \$(FLOORS)"
+        echo "OBJECTS_OF_ALL += \$(${bench}_OBJECTS)"
+    done
     for source in $(files t/fuzz/fuzz_*.c); do
         fuzz=$(canon "${source%.c}")
         case $source in
@@ -129,8 +139,8 @@ extra_rows() {
         ! -path '*/.libs/*' ! -path '*/.deps/*' ! -path 'modules/built/*' \
         ! -path 't/fuzz/corpus/*' 2>/dev/null | sort | while read -r file; do
         case $file in
-        t/unit/test_*.[ch] | t/fuzz/fuzz_*.[ch]) ;;
-        t/unit/test_* | t/fuzz/fuzz_*) continue ;;
+        t/unit/test_*.[ch] | t/fuzz/fuzz_*.[ch] | t/bench/bench_*.[ch]) ;;
+        t/unit/test_* | t/fuzz/fuzz_* | t/bench/bench_*) continue ;;
         esac
         echo "EXTRA_DIST += $file"
     done
@@ -141,7 +151,7 @@ extra_rows() {
     echo "ERROR_PAGES =$(files etc/error/BASE etc/error/ERR_* etc/error/*.css)"
     echo "EXAMPLE_POLICIES =$(files lua/policy/*.lua)"
     # A file that comes or goes changes its folder's time: make then lists the tree again.
-    echo "FOLDERS = $(find server modules t/unit t/fuzz lua etc -type d ! -empty ! -name .libs \
+    echo "FOLDERS = $(find server modules t/unit t/fuzz t/bench lua etc -type d ! -empty ! -name .libs \
         ! -name .deps ! -path modules/built ! -path 't/fuzz/corpus/*' 2>/dev/null |
         sort | sed 's,^,$(srcdir)/,' | tr '\n' ' ')"
 }
@@ -154,6 +164,7 @@ sources() {
         echo "MODULE_NAMES ="
         echo "UNITS ="
         echo "FUZZERS ="
+        echo "BENCHES ="
         echo "OBJECTS_OF_ALL ="
         echo "OBJECTS_OF_UNIT ="
         floor_rows

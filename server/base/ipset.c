@@ -1,8 +1,9 @@
 /* ipset.c - a set of address ranges with their owners: sorted pieces, found by halving.
  *
  * Ranges may nest and overlap. Sealing cuts them into pieces that do not, each with the set of all
- * that hold it. IPv4 has pieces of its own, keyed by 32 bits, behind an index by the upper 16, so
- * that a look-up touches a handful of cache lines however long the list is.
+ * that hold it. IPv4 has pieces of its own, keyed by 32 bits, behind an index by the upper 16, and
+ * where one of those is crowded by the next 8, so that a look-up touches a handful of cache lines
+ * however long the list is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdlib.h>
@@ -36,7 +37,10 @@ struct bt_ipset {
     struct piece4 *piece4;
     struct piece6 *piece6;
     size_t n4, n6;
-    uint32_t *index; /* for each upper half of an IPv4 address, the last piece at or before it */
+    /* For each upper half of an IPv4 address, the last piece at or before it; with CROWDED, which of
+     * the groups of `finer` says so for each next byte. */
+    uint32_t *index, *finer;
+    size_t n_finer;
     struct owners owners;
     bool sealed;
 };
@@ -50,6 +54,7 @@ static void ipset_fini(void *what)
     free(set->piece4);
     free(set->piece6);
     free(set->index);
+    free(set->finer);
     owners_fini(&set->owners);
 }
 
@@ -238,7 +243,28 @@ static void sweep_run(struct sweep *sweep, struct ranges *ranges, struct key las
 }
 
 /* The index pays from about here on: below, the pieces are a few cache lines. */
-enum { INDEX_FROM = 512, INDEX_N = 1 << 16 };
+enum { INDEX_FROM = 512, INDEX_N = 1 << 16, CROWD = 64, FINER_N = 256 };
+#define CROWDED (UINT32_C(1) << 31)
+
+/* A group of `finer` for an upper half with that many pieces: 4 bytes for each 256th of it. */
+static uint32_t finer_make(struct bt_ipset *set, uint32_t upper, uint32_t first)
+{
+    uint32_t group = (uint32_t)set->n_finer++, piece = first;
+    uint32_t *at = realloc(set->finer, set->n_finer * (FINER_N + 1) * sizeof(*at));
+
+    CHECK(at != NULL);
+    set->finer = at;
+    at += (size_t)group * (FINER_N + 1);
+    for (uint32_t next = 0; next < FINER_N; next++) {
+        while (piece + 1 < set->n4 && set->piece4[piece + 1].from <= (upper << 16 | next << 8))
+            piece++;
+        at[next] = piece;
+    }
+    while (piece + 1 < set->n4 && set->piece4[piece + 1].from >> 16 == upper)
+        piece++;
+    at[FINER_N] = piece;
+    return group;
+}
 
 static void index_make(struct bt_ipset *set)
 {
@@ -254,6 +280,30 @@ static void index_make(struct bt_ipset *set)
         set->index[upper] = (uint32_t)piece;
     }
     set->index[INDEX_N] = (uint32_t)(set->n4 - 1);
+    for (uint32_t upper = 0; upper < INDEX_N; upper++) {
+        uint32_t first = set->index[upper];
+        for (piece = first; piece < set->n4 && piece - first <= CROWD; piece++)
+            if (set->piece4[piece].from >> 16 > upper)
+                break;
+        if (piece - first > CROWD)
+            set->index[upper] = CROWDED | finer_make(set, upper, first);
+    }
+}
+
+/* Between which pieces that of `key` is: from the first to before the second. */
+static inline void index_find(const struct bt_ipset *set, uint32_t key, size_t *low, size_t *high)
+{
+    uint32_t here = set->index[key >> 16];
+
+    if ((here & CROWDED) != 0) {
+        const uint32_t *at =
+            &set->finer[(size_t)(here & ~CROWDED) * (FINER_N + 1) + (key >> 8 & 255)];
+        *low = at[0];
+        *high = (size_t)at[1] + 1;
+        return;
+    }
+    *low = here;
+    *high = (size_t)here + CROWD + 1 < set->n4 ? (size_t)here + CROWD + 1 : set->n4;
 }
 
 void bt_ipset_seal(struct bt_ipset *set)
@@ -289,10 +339,8 @@ static uint32_t find4(const struct bt_ipset *set, uint32_t key)
     const struct piece4 *piece = set->piece4;
     size_t low = 0, high = set->n4;
 
-    if (set->index != NULL) {
-        low = set->index[key >> 16];
-        high = (size_t)set->index[(key >> 16) + 1] + 1;
-    }
+    if (set->index != NULL)
+        index_find(set, key, &low, &high);
     if (high == 0 || piece[low].from > key)
         return 0;
     while (high - low > 1) {

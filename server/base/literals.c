@@ -30,8 +30,9 @@ struct literals {
     uint64_t *seen;  /* bitmap of hashes */
     unsigned bits;   /* of a slot's number; the bitmap has SEEN_MORE more */
     unsigned widths; /* which there are: 1 << width */
+    uint32_t *count; /* while building: how often each piece is met */
 };
-enum { SEEN_MORE = 3, BITS_MIN = 8, COUNTS = 1 << 16 };
+enum { SEEN_MORE = 3, BITS_MIN = 8, COUNTS = 1 << 16, STRONG = 16 };
 
 struct literals *literals_new(void)
 {
@@ -49,6 +50,7 @@ void literals_free(struct literals *set)
     free(set->pool);
     free(set->slot);
     free(set->seen);
+    free(set->count);
     free(set);
 }
 
@@ -113,8 +115,8 @@ static inline uint32_t seen_of(const struct literals *set, uint32_t hash)
     return hash >> (32 - set->bits - SEEN_MORE);
 }
 
-/* How often each piece is met: in the literals, and what stands in nearly every text counts much. */
-static uint32_t *pieces_count(const struct literals *set)
+/* In the literals; what stands in nearly every text counts much. */
+static void pieces_count(struct literals *set)
 {
     static const char common[] = "https://www.http://.com/.net/.org/.html/index.php?id=&text/"
                                  "mozilla/5.0 (application/";
@@ -130,35 +132,45 @@ static uint32_t *pieces_count(const struct literals *set)
     for (unsigned width = 1; width <= 4; width *= 2)
         for (size_t k = 0; k + width < sizeof common; k++)
             count[piece_hash(piece_at(common + k, width), width) >> 16] += 10000;
-    return count;
+    set->count = count;
 }
 
-static void entry_place(struct literals *set, uint32_t i, const uint32_t *count)
+/* The rarest piece of a literal. */
+static uint32_t piece_best(const struct literals *set, bt_str text, uint32_t *rarity,
+                           uint32_t *hash)
 {
-    struct entry *entry = &set->entry[i];
-    unsigned width = width_of(entry->len);
-    uint32_t best = UINT32_MAX, best_hash = 0;
+    unsigned width = width_of(text.len);
+    uint32_t best = 0;
 
-    for (uint32_t k = 0; k + width <= entry->len; k++) {
-        uint32_t hash = piece_hash(piece_at(set->pool + entry->text + k, width), width);
-        if (count[hash >> 16] < best) {
-            best = count[hash >> 16];
-            best_hash = hash;
-            entry->piece = k;
+    *rarity = UINT32_MAX;
+    for (uint32_t k = 0; k + width <= text.len; k++) {
+        uint32_t its = piece_hash(piece_at(text.at + k, width), width);
+        if (set->count[its >> 16] < *rarity) {
+            *rarity = set->count[its >> 16];
+            *hash = its;
+            best = k;
         }
     }
-    uint32_t *slot = &set->slot[slot_of(set, best_hash)];
+    return best;
+}
+
+static void entry_place(struct literals *set, uint32_t i)
+{
+    struct entry *entry = &set->entry[i];
+    uint32_t rarity, hash = 0;
+
+    entry->piece = piece_best(set, (bt_str){set->pool + entry->text, entry->len}, &rarity, &hash);
+    uint32_t *slot = &set->slot[slot_of(set, hash)];
     entry->next = *slot;
     *slot = i + 1;
-    set->seen[seen_of(set, best_hash) / 64] |= UINT64_C(1) << seen_of(set, best_hash) % 64;
-    set->widths |= 1u << width;
+    set->seen[seen_of(set, hash) / 64] |= UINT64_C(1) << seen_of(set, hash) % 64;
+    set->widths |= 1u << width_of(entry->len);
 }
 
 void literals_seal(struct literals *set)
 {
-    uint32_t *count = pieces_count(set);
-
     CHECK(set->slot == NULL);
+    pieces_count(set);
     set->bits = BITS_MIN;
     while (set->bits < 24 && UINT32_C(1) << set->bits < set->n * 2)
         set->bits++;
@@ -166,8 +178,17 @@ void literals_seal(struct literals *set)
     set->seen = calloc(((size_t)1 << (set->bits + SEEN_MORE)) / 64, sizeof *set->seen);
     CHECK(set->slot != NULL && set->seen != NULL);
     for (uint32_t i = 0; i < set->n; i++)
-        entry_place(set, i, count);
-    free(count);
+        entry_place(set, i);
+}
+
+bool literals_is_strong(const struct literals *set, bt_str text)
+{
+    uint32_t rarity, hash;
+
+    if (text.len < 4)
+        return false;
+    (void)piece_best(set, text, &rarity, &hash);
+    return rarity <= STRONG;
 }
 
 size_t literals_memory(const struct literals *set)

@@ -14,6 +14,8 @@ void literals_free(struct literals *);
 void literals_add(struct literals *, bt_str text, uint32_t id);
 /* No more additions. */
 void literals_seal(struct literals *);
+/* Would it keep much away? Not when it is short, stands in nearly every URL, or many have it. */
+bool literals_is_strong(const struct literals *, bt_str text);
 /* Call each() for every place where a literal stands in the text, case ignored; a literal that
  * stands there twice is told twice. `at`: the place in `text`. */
 void literals_find(const struct literals *, bt_str text,

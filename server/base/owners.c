@@ -46,6 +46,9 @@ uint32_t owners_add(struct owners *owners, uint32_t set, uint32_t owner)
     struct owners_link want = {set, owner};
     uint32_t at;
 
+    CHECK(owner < OWNERS_ONE);
+    if (set == 0)
+        return OWNERS_ONE | owner;
     if (owners->n >= owners->slots / 2)
         widen_slots(owners);
     at = hash(want) & (owners->slots - 1);
@@ -64,9 +67,12 @@ uint32_t owners_add(struct owners *owners, uint32_t set, uint32_t owner)
 
 bool owners_has(const struct owners *owners, uint32_t set, uint32_t owner)
 {
-    for (; set != 0; set = owners->link[set].rest)
+    for (; set != 0; set = owners->link[set].rest) {
+        if ((set & OWNERS_ONE) != 0)
+            return (set & ~OWNERS_ONE) == owner;
         if (owners->link[set].owner == owner)
             return true;
+    }
     return false;
 }
 

@@ -1,7 +1,8 @@
 /* owners.h - sets of owners (numbers of ACLs) that share their tails, for the sets of bt_sets.h.
  *
  * A set is a chain: an owner, and the set that it was added to. Equal chains are one, so that a
- * million domains of one list cost one chain. Set 0 is empty.
+ * million domains of one list cost one chain. Set 0 is empty, and a set of one is that one's number
+ * with a mark: where a hundred thousand lists hold one address each, nobody looks further.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef BASE_OWNERS_H
@@ -9,6 +10,7 @@
 
 #include "bt_sets.h"
 
+#define OWNERS_ONE (UINT32_C(1) << 31)
 struct owners_link {
     uint32_t rest; /* a set */
     uint32_t owner;
@@ -29,8 +31,13 @@ void owners_fini(struct owners *);
 
 static inline void owners_bits(const struct owners *owners, uint32_t set, uint64_t *bits)
 {
-    for (; set != 0; set = owners->link[set].rest)
+    for (; set != 0; set = owners->link[set].rest) {
+        if ((set & OWNERS_ONE) != 0) {
+            bt_bit_set(bits, set & ~OWNERS_ONE);
+            return;
+        }
         bt_bit_set(bits, owners->link[set].owner);
+    }
 }
 
 #endif

@@ -18,6 +18,7 @@ struct source {
     struct regex_text text;
     unsigned flags;
     uint32_t owner;
+    bt_str exact; /* plain, and case matters: the text as it is; its literal is in lower case */
 };
 
 /* A pattern that PCRE2 runs. */
@@ -35,7 +36,7 @@ struct regexset {
     bool sealed;
 
     struct regex_hs *automaton;
-    uint32_t *owner; /* of each pattern */
+    uint32_t *owner; /* of each of its patterns */
     struct literals *literals;
     struct runner *runner; /* those that are always run come first */
     size_t runners, always;
@@ -101,19 +102,67 @@ bool regexset_add(struct regexset *set, bt_str pattern, unsigned flags, uint32_t
         set->source = realloc(set->source, set->cap * sizeof *set->source);
         CHECK(set->source != NULL && set->cap < UINT32_MAX);
     }
-    set->source[set->n++] = (struct source){keep(pattern), text, flags, owner};
+    set->source[set->n++] = (struct source){keep(pattern), text, flags, owner, BT_STR_NONE};
     return true;
 }
 
 /* ---- sealing ---- */
 
-static void automaton_make(struct regexset *set, struct regex_hs_pattern *pattern, unsigned how)
+/* Literals are looked for in lower case. */
+static void sources_fold(struct regexset *set)
 {
+    for (size_t i = 0; i < set->n; i++) {
+        struct source *source = &set->source[i];
+        if (source->text.plain && (source->flags & REGEX_NOCASE) == 0)
+            source->exact = bt_str_copy(set->arena, source->text.literal[0]);
+        for (size_t k = 0; k < source->text.n_literals; k++) {
+            bt_str literal = source->text.literal[k];
+            str_lower_in_place((char *)(uintptr_t)literal.at, literal.len); /* of our own copy */
+        }
+    }
+}
+
+/* Is one of its texts rare enough, whichever of its alternatives matches, and can it not explode? */
+static bool filters_well(const struct literals *all, const struct regex_text *text)
+{
+    for (size_t i = 0; i < text->n_literals; i++)
+        if (!literals_is_strong(all, text->literal[i]))
+            return false;
+    return text->n_literals > 0 && (text->plain || !text->nests);
+}
+
+/* In the same order as the patterns: those that go into the automaton. */
+static void automaton_make(struct regexset *set, bool *taken, unsigned how)
+{
+    struct regex_hs_pattern *pattern = calloc(set->n + 1, sizeof *pattern);
+    struct literals *all = literals_new();
+    size_t n = 0;
+
+    CHECK(pattern != NULL);
     for (size_t i = 0; i < set->n; i++)
-        pattern[i] = (struct regex_hs_pattern){
-            .text = set->source[i].text.text, .nocase = (set->source[i].flags & REGEX_NOCASE) != 0};
-    if ((how & REGEXSET_PLAIN) == 0 && set->n > 0)
-        set->automaton = regex_hs_new(pattern, set->n);
+        for (size_t k = 0; k < set->source[i].text.n_literals; k++)
+            literals_add(all, set->source[i].text.literal[k], 0);
+    literals_seal(all);
+    for (size_t i = 0; i < set->n; i++) {
+        const struct source *source = &set->source[i];
+        taken[i] = how == REGEXSET_AUTOMATON ||
+                   (how != REGEXSET_PLAIN && !filters_well(all, &source->text));
+        if (!taken[i])
+            continue;
+        pattern[n].text = source->text.text;
+        pattern[n++].nocase = (source->flags & REGEX_NOCASE) != 0;
+    }
+    if (n > 0)
+        set->automaton = regex_hs_new(pattern, n);
+    set->owner = calloc(n + 1, sizeof *set->owner);
+    CHECK(set->owner != NULL);
+    for (size_t i = 0, at = 0; i < set->n; i++)
+        if (taken[i]) {
+            set->owner[at] = set->source[i].owner;
+            taken[i] = pattern[at++].taken;
+        }
+    literals_free(all);
+    free(pattern);
 }
 
 static void runner_add(struct regexset *set, const struct source *source)
@@ -128,40 +177,35 @@ static void runner_add(struct regexset *set, const struct source *source)
         if (runner->regex == NULL) /* too large; whoever read the word has said so */
             return;
     } else if ((source->flags & REGEX_NOCASE) == 0) {
-        runner->exact = bt_str_copy(set->arena, text->literal[0]);
+        runner->exact = source->exact;
     }
-    for (size_t i = 0; i < text->n_literals; i++) {
-        bt_str literal = text->literal[i];
-        str_lower_in_place((char *)(uintptr_t)literal.at, literal.len); /* of our own copy */
-        literals_add(set->literals, literal, (uint32_t)set->runners);
-    }
+    for (size_t i = 0; i < text->n_literals; i++)
+        literals_add(set->literals, text->literal[i], (uint32_t)set->runners);
     set->runners++;
 }
 
 void regexset_seal(struct regexset *set, unsigned how)
 {
-    struct regex_hs_pattern *pattern = calloc(set->n + 1, sizeof *pattern);
+    bool *taken = calloc(set->n + 1, sizeof *taken);
 
-    CHECK(!set->sealed && pattern != NULL);
+    CHECK(!set->sealed && taken != NULL);
     set->sealed = true;
-    automaton_make(set, pattern, how);
+    sources_fold(set);
+    automaton_make(set, taken, how);
     set->runner = calloc(set->n + 1, sizeof *set->runner);
-    set->owner = calloc(set->n + 1, sizeof *set->owner);
     set->literals = literals_new();
     set->round = bt_alloc(set->arena, sizeof *set->round);
-    CHECK(set->runner != NULL && set->owner != NULL);
-    for (size_t i = 0; i < set->n; i++)
-        set->owner[i] = set->source[i].owner;
+    CHECK(set->runner != NULL);
     for (unsigned filtered = 0; filtered < 2; filtered++) {
         for (size_t i = 0; i < set->n; i++)
-            if (!pattern[i].taken && (set->source[i].text.n_literals > 0) == (filtered == 1))
+            if (!taken[i] && (set->source[i].text.n_literals > 0) == (filtered == 1))
                 runner_add(set, &set->source[i]);
         if (filtered == 0)
             set->always = set->runners;
     }
     literals_seal(set->literals);
     sources_free(set);
-    free(pattern);
+    free(taken);
 }
 
 /* ---- finding ---- */

@@ -1,10 +1,11 @@
 /* regexset.h - many regular expressions, one look at a text: which of their owners match?
  *
- * Patterns are gathered, then sealed: Hyperscan (when the server was built with it) makes one automaton
- * of all that it can take, in the master, and its pages are shared by the workers. What it cannot
- * take (back references, huge counts), and everything when it is not there, stays with PCRE2, each
- * pattern behind the literal text that it must hold. Both give the same answers; Hyperscan has no
- * step limit, since it needs none.
+ * A pattern that must hold some rare text is run by PCRE2 when that text is there, which one walk over
+ * the text tells for all of them. Of the others Hyperscan (when the server was built with it) makes one
+ * automaton, in the master, whose pages the workers share: it takes long to make and each look at it
+ * costs as much as several such walks, but it does not mind how many patterns there are, nor that
+ * one of them explodes. What it cannot take (back references, huge counts) stays with PCRE2. All of
+ * them give the same answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef BASE_REGEXSET_H
@@ -20,7 +21,8 @@ struct regexset *regexset_new(struct bt_arena *);
 /* false: *err says why not. `pattern` is copied. */
 BT_MUST bool regexset_add(struct regexset *, bt_str pattern, unsigned flags, uint32_t owner,
                           struct regex_error *err);
-enum { REGEXSET_PLAIN = 1 }; /* PCRE2 for all, for tests and measurements */
+/* For tests and measurements: PCRE2 for all, the automaton for all that it can take. */
+enum { REGEXSET_PLAIN = 1, REGEXSET_AUTOMATON = 2 };
 void regexset_seal(struct regexset *, unsigned how);
 /* Set the bits of all owners one of whose patterns matches. YES: they stand. BROKEN: what is set is
  * sure, and of the others it could not be told. */

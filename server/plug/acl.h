@@ -110,8 +110,9 @@ size_t acl_kind_size(const struct acl_kind *); /* how many ACLs */
 
 /* What one exchange has learnt so far: in its arena, made at first use. */
 struct acl_memo {
-    const struct acl *last; /* looked at last, whatever it answered: deny_info goes by it */
-    const void *paused;     /* a list that waits, and where: it goes on from there */
+    const struct acl *last;        /* looked at last, whatever it answered: deny_info goes by it */
+    const struct bt_acls *decided; /* or: what a walk of this line would have looked at last */
+    const void *paused;            /* a list that waits, and where: it goes on from there */
     uint32_t paused_line, paused_term;
     uint64_t word[]; /* codes (cleared), then the bits of each type (not cleared) */
 };

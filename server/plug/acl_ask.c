@@ -9,6 +9,7 @@
 #include "bt_sets.h"
 #include "bt_txn.h"
 #include "plug/acl_inside.h"
+#include "plug/rules.h"
 
 /* Codes of a memo: 0 is «not asked yet». */
 enum { CODE_NO = 1, CODE_YES = 2, CODE_BROKEN = 3 };
@@ -133,18 +134,31 @@ enum bt_match acl_ask(const struct acl *acl, struct acl_memo *memo, struct bt_tx
     return BT_NO;
 }
 
+/* What a list was decided by without a walk is only walked when somebody wants to know. */
+static const struct acl *last_of(struct bt_txn *txn)
+{
+    struct acl_memo *memo = *acl_memo_place(txn);
+
+    if (memo == NULL)
+        return NULL;
+    if (memo->decided != NULL)
+        rules_look_again(memo->decided, memo, txn);
+    memo->decided = NULL;
+    return memo->last;
+}
+
 bool acl_last_is_login(struct bt_txn *txn)
 {
-    const struct acl_memo *memo = *acl_memo_place(txn);
+    const struct acl *last = last_of(txn);
 
-    return memo != NULL && memo->last != NULL && memo->last->login;
+    return last != NULL && last->login;
 }
 
 bt_str acl_last(struct bt_txn *txn)
 {
-    const struct acl_memo *memo = *acl_memo_place(txn);
+    const struct acl *last = last_of(txn);
 
-    return memo == NULL || memo->last == NULL ? BT_STR_NONE : memo->last->name.text;
+    return last == NULL ? BT_STR_NONE : last->name.text;
 }
 
 void acl_forget(struct bt_txn *txn)

@@ -203,6 +203,7 @@ static enum bt_match terms_match(const struct bt_acls *acls, struct acl_memo *me
 static void resume_at(struct acl_memo *memo, const void *what, uint32_t *line, uint32_t *term)
 {
     *line = *term = 0;
+    memo->decided = NULL; /* another question */
     if (__builtin_expect(memo->paused != what, 1))
         return;
     *line = memo->paused_line;
@@ -215,6 +216,13 @@ static void pause_at(struct acl_memo *memo, const void *what, uint32_t line, uin
     memo->paused = what;
     memo->paused_line = line;
     memo->paused_term = term;
+}
+
+void rules_look_again(const struct bt_acls *acls, struct acl_memo *memo, struct bt_txn *txn)
+{
+    uint32_t term = 0;
+
+    (void)terms_match(acls, memo, txn, &term);
 }
 
 enum bt_match bt_acls_match(const struct bt_acls *acls, struct bt_txn *txn)
@@ -316,7 +324,7 @@ static bool last_line_waits(const struct bt_rules *rules, struct bt_txn *txn,
 static struct bt_ruling rules_find(const struct bt_rules *rules, struct bt_txn *txn)
 {
     struct progress at = {.memo = acl_memo(rules->acls, txn), .walked = -1};
-    uint32_t line, term = 0;
+    uint32_t line;
 
     resume_at(at.memo, rules, &at.line, &at.term);
     enum bt_match said = rules_search(rules, txn, &at, &line);
@@ -330,7 +338,7 @@ static struct bt_ruling rules_find(const struct bt_rules *rules, struct bt_txn *
         pause_at(at.memo, rules, line, at.term);
     else if (rules->has_default && at.walked != line && row->acls != NULL &&
              (said == BT_BROKEN || row->action == BT_DENY))
-        (void)terms_match(row->acls, at.memo, txn, &term); /* as remembered: for what was last */
+        at.memo->decided = row->acls;
     return ruling_of(row, said);
 }
 
@@ -357,6 +365,11 @@ const struct bt_line *rules_line(const struct bt_rules *rules, size_t i, int *ac
     if (action != NULL)
         *action = rules->row[i].action;
     return rules->row[i].line;
+}
+
+size_t rules_memory(const struct bt_rules *rules)
+{
+    return rules == NULL || rules->index == NULL ? 0 : rules_index_memory(rules->index);
 }
 
 bt_str rules_text(const struct bt_acls *acls, struct bt_arena *arena)

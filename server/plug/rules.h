@@ -22,6 +22,9 @@ const struct bt_acls *rules_acls(struct acls *, struct bt_args names,
 /* All lists that name ACLs: by acls_compile(), when those are compiled and before the fork. */
 void rules_compile(struct acls *);
 
+/* Walk a line that an exchange was decided by, for memo->last. Nothing is asked that was not. */
+void rules_look_again(const struct bt_acls *, struct acl_memo *, struct bt_txn *);
+
 /* A line of a directive `action|action acls` whose field is a struct bt_rules *: bt_rules_add() does
  * it. line->row tells an allow|deny list, which has a default, from others. */
 
@@ -29,6 +32,8 @@ void rules_compile(struct acls *);
 
 size_t rules_count(const struct bt_rules *);
 const struct bt_line *rules_line(const struct bt_rules *, size_t i, int *action);
+/* Bytes that compiling it took; 0: it is walked. */
+size_t rules_memory(const struct bt_rules *);
 /* The ACLs of a line in words: "CONNECT !SSL_ports"; empty for none. */
 bt_str rules_text(const struct bt_acls *, struct bt_arena *);
 

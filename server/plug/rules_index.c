@@ -39,6 +39,7 @@ struct post {
     uint32_t n; /* MANY: `from` is the number of a set */
 };
 #define MANY UINT32_MAX
+#define LINE (UINT32_C(1) << 31)
 struct slot {
     struct post with, without; /* that name it, that name it negated */
 };
@@ -47,17 +48,19 @@ struct dim {
     uint32_t size; /* ACLs of the kind */
     uint32_t slots;
     uint32_t *bit;  /* of each slot */
-    uint32_t *slot; /* of each bit, + 1; NULL: there are few slots, go through them */
+    uint32_t *slot; /* of each bit, + 1, or LINE + line when it leads to that one alone; NULL: there
+                       are few slots, go through them */
     struct slot *of;
     uint32_t *pool;
     uint64_t **many;
     struct lines free; /* lines that none of its ACLs must match for */
     uint32_t n_free;
+    bool is_free_mostly, has_negated;
     unsigned price; /* failures after which intersecting pays */
 };
 enum { LINE_FAST = 1, LINE_FRESH = 2 };
 struct rules_index {
-    uint32_t n, words, tops;
+    uint32_t n, words, tops, slots;
     unsigned n_dims, due;
     struct dim dim[RULES_DIMS];
     uint32_t *from; /* n + 1: first term of each line */
@@ -81,6 +84,23 @@ static inline void line_set(struct lines *lines, uint32_t line)
     bt_bit_set(&lines->word[w], line % 64);
 }
 
+/* A word that is not 0, from `from` on, or one of the 32 before it. Most are 0, and there may be
+ * thousands. */
+static inline uint32_t word_next(const uint64_t *bits, uint32_t words, uint32_t from)
+{
+    typedef uint64_t two __attribute__((vector_size(16), aligned(8), may_alias));
+
+    for (; from + 32 <= words && bits[from] == 0; from += 32) {
+        const two *at = (const two *)&bits[from];
+        two some = (at[0] | at[1] | at[2] | at[3]) | (at[4] | at[5] | at[6] | at[7]);
+        two more = (at[8] | at[9] | at[10] | at[11]) | (at[12] | at[13] | at[14] | at[15]);
+        some |= more;
+        if ((some[0] | some[1]) != 0)
+            break;
+    }
+    return from;
+}
+
 /* The first bit from `from` on; `n` bits; UINT32_MAX: none. */
 static inline uint32_t bit_next(const uint64_t *bits, uint32_t n, uint32_t from)
 {
@@ -90,7 +110,8 @@ static inline uint32_t bit_next(const uint64_t *bits, uint32_t n, uint32_t from)
         return UINT32_MAX;
     uint64_t word = bits[w] & ~UINT64_C(0) << from % 64;
     while (word == 0) {
-        if (++w == words)
+        w = word_next(bits, words, w + 1);
+        if (w >= words)
             return UINT32_MAX;
         word = bits[w];
     }
@@ -231,6 +252,8 @@ static void slots_make(struct build *build, unsigned number)
     for (size_t i = 0; i < build->uses; i++)
         if (use_counts(&build->use[i], number) && slot[build->use[i].bit]++ == 0)
             dim->slots++;
+    if (dim->slots > build->index->slots)
+        build->index->slots = dim->slots;
     dim->bit = keep(build, dim->slots * sizeof *dim->bit);
     dim->of = keep(build, dim->slots * sizeof *dim->of);
     for (uint32_t bit = 0; bit < dim->size; bit++)
@@ -246,6 +269,7 @@ static void slots_make(struct build *build, unsigned number)
     for (size_t i = 0; i < build->uses; i++)
         if (use_counts(&build->use[i], number)) {
             struct slot *of = &dim->of[slot[build->use[i].bit] - 1];
+            dim->has_negated |= build->use[i].negated;
             (build->use[i].negated ? &of->without : &of->with)->n++;
         }
     for (size_t i = 0; i < build->uses; i++) /* from bits to slots */
@@ -293,6 +317,14 @@ static void posts_fill(struct build *build, unsigned number)
     }
 }
 
+/* One place of memory less to look at where each client has its own rule. */
+static void slots_shorten(struct dim *dim)
+{
+    for (uint32_t i = 0; dim->slot != NULL && i < dim->slots; i++)
+        if (dim->of[i].with.n == 1 && dim->of[i].without.n == 0)
+            dim->slot[dim->bit[i]] = LINE | dim->pool[dim->of[i].with.from];
+}
+
 static void free_lines(struct build *build, unsigned number)
 {
     struct rules_index *index = build->index;
@@ -313,8 +345,12 @@ static void free_lines(struct build *build, unsigned number)
     free(bound);
     for (uint32_t w = 0; w < index->words; w++)
         full += bt_bit_get(dim->free.top, w);
-    /* A word costs about a tenth of a look at a line. */
-    dim->price = (unsigned)(4 + full / 12 + (dim->slot == NULL ? dim->slots : dim->size / 64) / 16);
+    dim->is_free_mostly = full > index->words / 4;
+    /* Looks at a line that cost as much: a word takes about a fifth of one, or a fiftieth when all
+     * are copied, and to find the ACLs that matched a hundredth, or a fifth when they are tested. Not
+     * all of it is waited for, since a long list most often has its match further down. */
+    dim->price = (unsigned)(3 + full / (dim->is_free_mostly ? 200 : 20) +
+                            (dim->slot == NULL ? dim->slots / 20 : dim->size / 64 / 400));
     if (dim->price < index->due)
         index->due = dim->price;
 }
@@ -391,7 +427,7 @@ struct rules_index *rules_index_new(struct bt_arena *arena, const struct rules_i
                                   .due = UINT32_MAX,
                                   .memory = sizeof *index};
     build.use = malloc((terms + 1) * sizeof *build.use);
-    CHECK(build.use != NULL);
+    CHECK(build.use != NULL && n < LINE);
     index->flags = keep(&build, n);
     index->alive = lines_new(&build);
     for (uint32_t i = 0; i < n; i++) {
@@ -406,6 +442,7 @@ struct rules_index *rules_index_new(struct bt_arena *arena, const struct rules_i
         slots_make(&build, i);
         posts_lay_out(&build, &index->dim[i]);
         posts_fill(&build, i);
+        slots_shorten(&index->dim[i]);
         free_lines(&build, i);
     }
     free(build.use);
@@ -429,7 +466,7 @@ size_t rules_index_memory(const struct rules_index *index)
 
 enum { UNASKED, STANDS, PARTLY, BROKEN, APPLIED };
 
-/* Two sets of lines for one search at a time; a worker is one thread, but an ACL that is asked might
+/* Two sets of lines, and the ACLs of a kind that matched, for one search at a time; a worker is one thread, but an ACL that is asked might
  * ask a list itself: that one takes its own from the exchange. */
 static struct {
     uint64_t *at;
@@ -440,7 +477,7 @@ static struct {
 static uint64_t *desk_take(struct rules_search *search)
 {
     const struct rules_index *index = search->index;
-    size_t want = 2 * (size_t)(index->tops + index->words);
+    size_t want = 2 * (size_t)(index->tops + index->words) + index->slots / 2 + 1;
 
     if (desk.taken)
         return bt_alloc_raw(bt_txn_arena(search->txn), want * sizeof(uint64_t));
@@ -479,41 +516,59 @@ static struct lines set_lines(const struct rules_search *search)
     return (struct lines){search->set, search->set + search->index->tops};
 }
 
-/* Call each() for the slots of a dimension whose ACLs matched. */
-#define SLOTS_EACH(dim, bits, slot)                                                                \
-    for (uint32_t slot##_at_ = 0, slot = slot_next((dim), (bits), &slot##_at_);                    \
-         slot != UINT32_MAX; slot = slot_next((dim), (bits), &slot##_at_))
-static inline uint32_t slot_next(const struct dim *dim, const uint64_t *bits, uint32_t *at)
+/* For the words of a set that are not 0. */
+#define WORDS_EACH(set, tops, w)                                                                   \
+    for (uint32_t w##_top_ = 0, w = 0; w##_top_ < (tops); w##_top_++)                              \
+        for (uint64_t w##_left_ = (set).top[w##_top_];                                             \
+             w##_left_ != 0 && (w = w##_top_ * 64 + (uint32_t)__builtin_ctzll(w##_left_), true);   \
+             w##_left_ &= w##_left_ - 1)
+
+/* The slots of a dimension whose ACLs matched, and LINE + line. */
+struct hits {
+    uint32_t *slot, n;
+};
+
+static struct hits hits_find(const struct rules_search *search, const struct dim *dim,
+                             const uint64_t *bits)
 {
+    const struct rules_index *index = search->index;
+    struct hits hits = {(uint32_t *)(void *)(search->set + 2 * (index->tops + index->words)), 0};
+
     if (dim->slot == NULL) {
-        while (*at < dim->slots)
-            if (bt_bit_get(bits, dim->bit[(*at)++]))
-                return *at - 1;
-        return UINT32_MAX;
+        for (uint32_t i = 0; i < dim->slots; i++) {
+            hits.slot[hits.n] = i;
+            hits.n += bt_bit_get(bits, dim->bit[i]);
+        }
+        return hits;
     }
-    for (;;) {
-        uint32_t bit = bit_next(bits, dim->size, *at);
-        if (bit == UINT32_MAX)
-            return bit;
-        *at = bit + 1;
-        if (dim->slot[bit] != 0)
-            return dim->slot[bit] - 1;
-    }
+    uint32_t words = (uint32_t)BT_BITS_WORDS(dim->size);
+    for (uint32_t w = word_next(bits, words, 0); w < words; w = word_next(bits, words, w + 1))
+        for (uint64_t left = bits[w]; left != 0; left &= left - 1) {
+            uint32_t slot = dim->slot[w * 64 + (uint32_t)__builtin_ctzll(left)];
+            if (slot != 0)
+                hits.slot[hits.n++] = (slot & LINE) != 0 ? slot : slot - 1;
+        }
+    return hits;
 }
 
 /* All lines that the kind leaves, into the set. */
-static void lines_begin(const struct rules_search *search, const struct dim *dim,
-                        const uint64_t *bits, struct lines set)
+static void lines_begin(const struct rules_search *search, const struct dim *dim, struct hits hits,
+                        struct lines set)
 {
     const struct rules_index *index = search->index;
 
     memcpy(set.top, dim->free.top, index->tops * sizeof *set.top);
-    for (uint32_t w = bit_next(set.top, index->words, 0); w != UINT32_MAX;
-         w = bit_next(set.top, index->words, w + 1))
-        set.word[w] = dim->free.word[w];
-    SLOTS_EACH(dim, bits, slot)
-    {
-        const struct post *post = &dim->of[slot].with;
+    if (dim->is_free_mostly)
+        memcpy(set.word, dim->free.word, index->words * sizeof *set.word);
+    else
+        WORDS_EACH(dim->free, index->tops, w)
+    set.word[w] = dim->free.word[w];
+    for (uint32_t h = 0; h < hits.n; h++) {
+        if ((hits.slot[h] & LINE) != 0) {
+            line_set(&set, hits.slot[h] & ~LINE);
+            continue;
+        }
+        const struct post *post = &dim->of[hits.slot[h]].with;
         if (post->n != MANY) {
             for (uint32_t i = 0; i < post->n; i++)
                 line_set(&set, dim->pool[post->from + i]);
@@ -536,33 +591,32 @@ static inline void word_and(struct lines set, uint32_t w, uint64_t with)
         set.top[w / 64] &= ~(UINT64_C(1) << w % 64);
 }
 
-#define WORDS_EACH(set, words, w)                                                                  \
-    for (uint32_t w = bit_next((set).top, (words), 0); w != UINT32_MAX;                            \
-         w = bit_next((set).top, (words), w + 1))
-
 /* What the set and the kind both leave. */
-static void lines_and(const struct rules_search *search, const struct dim *dim,
-                      const uint64_t *bits, struct lines set)
+static void lines_and(const struct rules_search *search, const struct dim *dim, struct hits hits,
+                      struct lines set)
 {
     const struct rules_index *index = search->index;
     struct lines also = {set.word + index->words, set.word + index->words + index->tops};
 
     memset(also.top, 0, index->tops * sizeof *also.top);
-    SLOTS_EACH(dim, bits, slot)
-    {
-        const struct post *post = &dim->of[slot].with;
+    for (uint32_t h = 0; h < hits.n; h++) {
+        if ((hits.slot[h] & LINE) != 0) {
+            line_set(&also, hits.slot[h] & ~LINE);
+            continue;
+        }
+        const struct post *post = &dim->of[hits.slot[h]].with;
         if (post->n != MANY)
             for (uint32_t i = 0; i < post->n; i++)
                 line_set(&also, dim->pool[post->from + i]);
         else
-            WORDS_EACH(set, index->words, w)
+            WORDS_EACH(set, index->tops, w)
             {
                 uint64_t more = dim->many[post->from][w];
                 also.word[w] = bt_bit_get(also.top, w) ? also.word[w] | more : more;
                 bt_bit_set(also.top, w);
             }
     }
-    WORDS_EACH(set, index->words, w)
+    WORDS_EACH(set, index->tops, w)
     {
         uint64_t left = bt_bit_get(dim->free.top, w) ? dim->free.word[w] : 0;
         word_and(set, w, bt_bit_get(also.top, w) ? left | also.word[w] : left);
@@ -570,12 +624,13 @@ static void lines_and(const struct rules_search *search, const struct dim *dim,
 }
 
 /* Without lines that name an ACL negated that matched. */
-static void lines_less(const struct rules_search *search, const struct dim *dim,
-                       const uint64_t *bits, struct lines set)
+static void lines_less(const struct rules_search *search, const struct dim *dim, struct hits hits,
+                       struct lines set)
 {
-    SLOTS_EACH(dim, bits, slot)
-    {
-        const struct post *post = &dim->of[slot].without;
+    for (uint32_t h = 0; h < hits.n; h++) {
+        if ((hits.slot[h] & LINE) != 0)
+            continue;
+        const struct post *post = &dim->of[hits.slot[h]].without;
         if (post->n != MANY) {
             for (uint32_t i = 0; i < post->n; i++) {
                 uint32_t line = dim->pool[post->from + i];
@@ -583,7 +638,7 @@ static void lines_less(const struct rules_search *search, const struct dim *dim,
                     word_and(set, line / 64, ~(UINT64_C(1) << line % 64));
             }
         } else {
-            WORDS_EACH(set, search->index->words, w)
+            WORDS_EACH(set, search->index->tops, w)
             word_and(set, w, ~dim->many[post->from][w]);
         }
     }
@@ -603,14 +658,16 @@ static __attribute__((noinline)) void search_narrow(struct rules_search *search)
                 best = &index->dim[i];
         if (best == NULL)
             break;
-        const uint64_t *bits = search->bits[best - index->dim];
-        if (search->set == NULL) {
+        bool first = search->set == NULL;
+        if (first)
             search->set = desk_take(search);
-            lines_begin(search, best, bits, set_lines(search));
-        } else {
-            lines_and(search, best, bits, set_lines(search));
-        }
-        lines_less(search, best, bits, set_lines(search));
+        struct hits hits = hits_find(search, best, search->bits[best - index->dim]);
+        if (first)
+            lines_begin(search, best, hits, set_lines(search));
+        else
+            lines_and(search, best, hits, set_lines(search));
+        if (best->has_negated)
+            lines_less(search, best, hits, set_lines(search));
         search->said[best - index->dim] = APPLIED;
     }
     search->due = search->fails + index->due;
