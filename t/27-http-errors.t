@@ -57,8 +57,12 @@ $raw = raw($proxy, "GET http://x/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n"
     . "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
 is $raw->status, 400, 'two framings';
 is raw($proxy, "GET http://x/ HTTP/1.1\r\nHost: x\r\nBad Name: y\r\n\r\n")->status, 400, 'a blank in a name';
+my $half = client($proxy);
+$half->send("HEAD http://x/\x01");
+like $half->rest, qr{^HTTP/1\.1 400 .*\r\n\r\n\z}s, 'half of a HEAD is refused without a body';
+$half->close;
 counters($proxy, 'parse.field' => 1, 'parse.version' => 2, 'parse.long_target' => 1, 'parse.too_large' => 1,
-    'parse.coding' => 1, 'parse.target' => 1, 'client.bad_requests' => 7);
+    'parse.coding' => 1, 'parse.target' => 1, 'client.bad_requests' => 8);
 
 my $conn = client($proxy);
 $conn->send('GET ' . $origin->url('/never') . " HTTP/1.1\r\nHost: x\r\n\r\n");
