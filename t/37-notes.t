@@ -12,8 +12,9 @@ acl again annotate_transaction from=other
 acl client annotate_client seen=yes
 acl seen note seen
 acl lab_first note from 127.50.0.1
-acl whole note list two
+acl whole note list nothing
 acl member note -m list two
+acl joined note list one,two
 acl member_of note -m=;, list two
 acl nothing note nokey
 acl deny_path urlpath_regex ^/deny
@@ -21,7 +22,7 @@ acl second urlpath_regex ^/second
 http_access deny nothing
 http_access deny second !seen
 http_access deny deny_path whole
-http_access allow mark more lab lab_first member member_of !whole client again
+http_access allow mark more lab lab_first member member_of !whole !joined client again
 http_access deny deny_path
 http_access allow all
 note cause lab lab
@@ -33,7 +34,7 @@ CONF
 
 sub lines { my ($n) = @_; wait_for(sub { my @l = split /\n/, $proxy->text('access.log'); @l >= $n }); return split /\n/, $proxy->text('access.log') }
 is get($proxy, $url, from => '127.50.0.1')->status, 200, 'noted, and read by ACLs of the same line';
-is((lines(1))[0], 'other|one,two|yes|lab|-|-|path:%20/%0D%0Alist:%20one,two%0D%0Afrom:%20other%0D%0Acause:%20lab%0D%0Aseen:%20yes%0D%0A',
+is((lines(1))[0], 'other|one,two|yes|lab|-|-|path:%20/%0D%0Alist:%20one%0D%0Alist:%20two%0D%0Afrom:%20other%0D%0Acause:%20lab%0D%0Aseen:%20yes%0D%0A',
     'replaced, added, of the client, of note lines')
     or diag $proxy->text('access.log');
 is get($proxy, $url, from => '127.0.0.1')->status, 200, 'elsewhere';

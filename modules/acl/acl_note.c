@@ -125,7 +125,7 @@ static enum bt_match note_match(const void *compiled, struct bt_txn *txn)
     return BT_NO;
 }
 
-/* ---- annotate_transaction and annotate_client: KEY=VALUE replaces, KEY+=VALUE adds ---- */
+/* ---- annotate_transaction and annotate_client: KEY=VALUE replaces, KEY+=VALUE is one more ---- */
 
 struct annotation {
     bt_str key;
@@ -160,6 +160,20 @@ static void *annotate_compile(struct bt_args args, struct bt_arena *arena, struc
     return good ? all : NULL;
 }
 
+/* Whether one more value may be added: a connection may live for days, and has the same ACL asked
+ * for each of its requests. */
+static bool is_news(struct bt_txn *txn, bt_str key, bt_str text)
+{
+    enum { VALUES_MAX = 64 };
+    bt_str value;
+    size_t n = 0;
+
+    for (; (value = bt_note_get(txn, key, n)).at != NULL; n++)
+        if (bt_str_eq(value, text))
+            return false;
+    return n < VALUES_MAX;
+}
+
 static enum bt_match annotate(const struct annotations *all, struct bt_txn *txn, enum bt_note where)
 {
     enum { VALUE_MAX = 8 * 1024 };
@@ -168,14 +182,10 @@ static enum bt_match annotate(const struct annotations *all, struct bt_txn *txn,
     for (size_t i = 0; i < all->n; i++) {
         const struct annotation *one = &all->each[i];
         bt_str text = {value, bt_format_render(one->value, txn, value, sizeof value)};
-        bt_str had = one->add ? bt_note_get(txn, one->key, 0) : BT_STR_NONE;
-        if (had.at != NULL)
-            text = bt_str_printf(bt_txn_arena(txn), "%.*s,%.*s", BT_STR_ARGS(had),
-                                 BT_STR_ARGS(text));
-        /* A connection may live for days; what is there already is not added again and again. */
-        if (where == BT_NOTE_CLIENT && text.len > VALUE_MAX)
-            continue;
-        bt_note_set(txn, where, one->key, text);
+        if (!one->add)
+            bt_note_set(txn, where, one->key, text);
+        else if (is_news(txn, one->key, text))
+            bt_note_add(txn, where, one->key, text);
     }
     return BT_YES;
 }

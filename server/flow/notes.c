@@ -13,6 +13,7 @@
 struct note {
     struct note *next;
     bt_str key, value;
+    size_t room; /* of the value */
 };
 struct notes {
     struct note *first;
@@ -65,6 +66,7 @@ void bt_note_add(struct bt_txn *txn, enum bt_note where, bt_str key, bt_str valu
     *at = bt_alloc(arena, sizeof **at);
     (*at)->key = bt_str_copy(arena, key);
     (*at)->value = bt_str_copy(arena, value);
+    (*at)->room = value.len;
 }
 
 void bt_note_set(struct bt_txn *txn, enum bt_note where, bt_str key, bt_str value)
@@ -81,7 +83,7 @@ void bt_note_set(struct bt_txn *txn, enum bt_note where, bt_str key, bt_str valu
             at = &(*at)->next;
         }
     /* A connection may last for days: a note that is set anew must not take memory anew. */
-    if (reuse == NULL || reuse->value.len < value.len) {
+    if (reuse == NULL || reuse->room < value.len) {
         bt_note_add(txn, where, key, value);
         return;
     }
