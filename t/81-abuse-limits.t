@@ -233,6 +233,7 @@ wait_for(sub {
     return $same == 8;
 });
 my $each = ($was - $before) / @idle;
-ok $each < 16, sprintf 'read_ahead_gap bounds what is held for a client that takes nothing (%.1f KB)', $each;
+# A sanitizer surrounds what is held with more of its own, and keeps what was freed.
+ok $each < ($ENV{SAN} || $ENV{BT_WRAP} ? 400 : 16), sprintf 'read_ahead_gap bounds what is held for a client that takes nothing (%.1f KB)', $each;
 $_->close for @idle;
 done;

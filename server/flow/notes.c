@@ -101,8 +101,8 @@ bt_str bt_note_get(struct bt_txn *txn, bt_str key, size_t n)
     for (int where = BT_NOTE_EXCHANGE; where <= BT_NOTE_CLIENT; where++) {
         if (where == BT_NOTE_CLIENT && txn->session->arena == NULL)
             break; /* nobody has noted anything on the connection */
-        for (const struct note *note = notes_of(txn, where, &arena)->first; note != NULL;
-             note = note->next)
+        for (const struct note *note = notes_of(txn, (enum bt_note)where, &arena)->first;
+             note != NULL; note = note->next)
             if (bt_str_eq(note->key, key) && n-- == 0)
                 return note->value;
     }
@@ -144,8 +144,8 @@ static bt_str all_notes(struct bt_txn *txn)
     for (int where = BT_NOTE_EXCHANGE; where <= BT_NOTE_CLIENT; where++) {
         if (where == BT_NOTE_CLIENT && txn->session->arena == NULL)
             break;
-        for (const struct note *note = notes_of(txn, where, &arena)->first; note != NULL;
-             note = note->next) {
+        for (const struct note *note = notes_of(txn, (enum bt_note)where, &arena)->first;
+             note != NULL; note = note->next) {
             str_add(&all, note->key);
             str_add_literal(&all, ": ");
             str_add(&all, note->value);
