@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,8 +62,21 @@ static void read_text(struct reading *, const char *name, bt_str text, bool stri
 
 /* ---- bytes ---- */
 
+/* A pipe is read as long as somebody writes to it; one that nobody opens would be waited for for
+ * ever. */
+static bool pipe_speaks(int fd)
+{
+    enum { PATIENCE_MS = 5000 };
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    int n = poll(&wait, 1, PATIENCE_MS);
+
+    if (n == 0)
+        errno = ETIMEDOUT;
+    return n > 0;
+}
+
 /* Everything from a descriptor, on the heap; NULL with errno. */
-static char *slurp(int fd, size_t *len)
+static char *slurp(int fd, bool is_pipe, size_t *len)
 {
     size_t room = 64 << 10, n = 0;
     char *at = malloc(room);
@@ -74,8 +88,8 @@ static char *slurp(int fd, size_t *len)
             at = realloc(at, room);
             CHECK(at != NULL);
         }
-        ssize_t got = read(fd, at + n, room - n);
-        if (got < 0 && errno == EINTR)
+        ssize_t got = is_pipe && !pipe_speaks(fd) ? -1 : read(fd, at + n, room - n);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got >= 0 && n + (size_t)got > FILE_BYTES_MAX)
             errno = EFBIG;
@@ -95,7 +109,7 @@ static char *slurp(int fd, size_t *len)
 
 char *file_slurp(const char *path, size_t *len, struct stat *about)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
     if (fd < 0)
         return NULL;
@@ -106,8 +120,8 @@ char *file_slurp(const char *path, size_t *len, struct stat *about)
     else if (S_ISBLK(about->st_mode) ||
              (S_ISCHR(about->st_mode) && !isatty(fd) && strcmp(path, "/dev/null") != 0))
         errno = ENODEV; /* it may have no end */
-    else
-        text = slurp(fd, len);
+    else if (S_ISFIFO(about->st_mode) || fcntl(fd, F_SETFL, 0) == 0)
+        text = slurp(fd, S_ISFIFO(about->st_mode), len);
     why = errno;
     close(fd);
     errno = why;
