@@ -98,7 +98,7 @@ bt_str bt_note_get(struct bt_txn *txn, bt_str key, size_t n)
 {
     struct bt_arena *arena;
 
-    for (int where = BT_NOTE_EXCHANGE; where <= BT_NOTE_CLIENT; where++) {
+    for (enum bt_note where = BT_NOTE_EXCHANGE; where <= BT_NOTE_CLIENT; where++) {
         if (where == BT_NOTE_CLIENT && txn->session->arena == NULL)
             break; /* nobody has noted anything on the connection */
         for (const struct note *note = notes_of(txn, (enum bt_note)where, &arena)->first;
@@ -141,7 +141,7 @@ static bt_str all_notes(struct bt_txn *txn)
     struct bt_arena *arena;
 
     str_builder_arena(&all, bt_txn_arena(txn), 64);
-    for (int where = BT_NOTE_EXCHANGE; where <= BT_NOTE_CLIENT; where++) {
+    for (enum bt_note where = BT_NOTE_EXCHANGE; where <= BT_NOTE_CLIENT; where++) {
         if (where == BT_NOTE_CLIENT && txn->session->arena == NULL)
             break;
         for (const struct note *note = notes_of(txn, (enum bt_note)where, &arena)->first;
