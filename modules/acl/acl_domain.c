@@ -214,7 +214,7 @@ static const struct bt_acl_type types[] = {
      .doc = "The host of the URL is one of these names; .NAME holds NAME and all below. An address "
             "is looked up by its reverse name too, unless -n is given.",
      .earliest = BT_AT_REQUEST,
-     .flags = BT_NO_DNS,
+     .flags = BT_NO_DNS | BT_SETS,
      .compile_all = dstdomain_compile,
      .match_all = dstdomain_match,
      .cost = 1},

@@ -275,8 +275,8 @@ static enum bt_match rep_header_match(const void *compiled, struct bt_txn *txn, 
 
 #define TYPE(its_name, its_args, since, how, with, text)                                           \
     {                                                                                              \
-        .name = its_name, .args = its_args, .doc = text, .earliest = since, .flags = BT_FOLDS,     \
-        .compile_all = how, .match_all = with, .cost = 2                                           \
+        .name = its_name, .args = its_args, .doc = text, .earliest = since,                        \
+        .flags = BT_FOLDS | BT_SETS, .compile_all = how, .match_all = with, .cost = 2              \
     }
 
 static const struct bt_acl_type types[] = {
@@ -288,7 +288,7 @@ static const struct bt_acl_type types[] = {
      .args = "regex...",
      .doc = "The host of the URL matches; an address by its reverse name too, unless -n is given.",
      .earliest = BT_AT_REQUEST,
-     .flags = BT_FOLDS | BT_NO_DNS,
+     .flags = BT_FOLDS | BT_NO_DNS | BT_SETS,
      .compile_all = host_compile,
      .match_all = host_match,
      .cost = 2},
@@ -296,7 +296,7 @@ static const struct bt_acl_type types[] = {
      .args = "regex...",
      .doc = "The reverse name of the client's address, or `none`, matches.",
      .earliest = BT_AT_ACCEPT,
-     .flags = BT_FOLDS | BT_SLOW,
+     .flags = BT_FOLDS | BT_SLOW | BT_SETS,
      .compile_all = plain_compile,
      .match_all = client_match,
      .cost = 3},

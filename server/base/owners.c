@@ -7,6 +7,8 @@
 
 #include "base/check.h"
 
+struct hits hits;
+
 static uint32_t hash(struct owners_link link)
 {
     uint64_t x = ((uint64_t)link.rest << 32 | link.owner) * UINT64_C(0x9e3779b97f4a7c15);

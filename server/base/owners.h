@@ -8,7 +8,7 @@
 #ifndef BASE_OWNERS_H
 #define BASE_OWNERS_H
 
-#include "bt_sets.h"
+#include "base/hits.h"
 
 #define OWNERS_ONE (UINT32_C(1) << 31)
 struct owners_link {
@@ -33,10 +33,10 @@ static inline void owners_bits(const struct owners *owners, uint32_t set, uint64
 {
     for (; set != 0; set = owners->link[set].rest) {
         if ((set & OWNERS_ONE) != 0) {
-            bt_bit_set(bits, set & ~OWNERS_ONE);
+            hit(bits, set & ~OWNERS_ONE);
             return;
         }
-        bt_bit_set(bits, owners->link[set].owner);
+        hit(bits, owners->link[set].owner);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hits.h"
 #include "base/literals.h"
 #include "base/regex_hs.h"
 #include "base/regex_text.h"
@@ -222,7 +223,7 @@ static void look_run(struct look *look, struct runner *runner)
     enum bt_match said = regex_match(runner->regex, look->text);
 
     if (said == BT_YES)
-        bt_bit_set(look->bits, runner->owner);
+        hit(look->bits, runner->owner);
     look->broken |= said == BT_BROKEN;
 }
 
@@ -230,7 +231,7 @@ static void pattern_matched(void *arg, uint32_t pattern)
 {
     struct look *look = arg;
 
-    bt_bit_set(look->bits, look->set->owner[pattern]);
+    hit(look->bits, look->set->owner[pattern]);
 }
 
 static void literal_found(void *arg, uint32_t id, const char *at)
@@ -242,7 +243,7 @@ static void literal_found(void *arg, uint32_t id, const char *at)
         return;
     if (runner->regex == NULL) {
         if (runner->exact.at == NULL || memcmp(at, runner->exact.at, runner->exact.len) == 0)
-            bt_bit_set(look->bits, runner->owner);
+            hit(look->bits, runner->owner);
         return;
     }
     if (runner->round == *look->set->round)

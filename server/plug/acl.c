@@ -521,7 +521,8 @@ static void memo_lay_out(struct acls *acls)
     for (struct acl_type *type = acls->types; type != NULL; type = type->next)
         for (unsigned i = 0; i < 2; i++) {
             type->kind[i].bits = acls->words;
-            acls->words += (uint32_t)BT_BITS_WORDS(type->kind[i].n);
+            acls->words += type->kind[i].n > ACL_MANY ? 1
+                                                      : (uint32_t)BT_BITS_WORDS(type->kind[i].n);
         }
 }
 

@@ -21,6 +21,7 @@
 
 #include "base/table.h"
 #include "bt_module.h"
+#include "bt_sets.h"
 
 struct registry;
 struct acl;      /* one name with its values */
@@ -124,9 +125,30 @@ struct acl_memo **acl_memo_place(struct bt_txn *);
 struct acl_memo *acl_memo(const struct acls *, struct bt_txn *);
 /* Ask one ACL, or recall what it answered. Only when compiled. */
 enum bt_match acl_ask(const struct acl *, struct acl_memo *, struct bt_txn *);
-/* Ask all of a kind, or recall: YES when *bits stand; WAIT, BROKEN when only those that are set do. */
+/* Those of a kind that match: as bits, or where there are many of them as their numbers. */
+struct acl_answer {
+    const uint64_t *bits; /* NULL: */
+    const uint32_t *hit;  /* in order */
+    uint32_t n;
+};
+/* Ask all of a kind, or recall. YES: the answer stands; WAIT, BROKEN: only those that match do. */
 enum bt_match acl_kind_ask(const struct acl_kind *, struct acl_memo *, struct bt_txn *,
-                           const uint64_t **bits);
+                           struct acl_answer *);
+static inline bool acl_answer_has(const struct acl_answer *answer, uint32_t bit)
+{
+    uint32_t low = 0, high = answer->n;
+
+    if (answer->bits != NULL)
+        return bt_bit_get(answer->bits, bit);
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (answer->hit[middle] < bit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < answer->n && answer->hit[low] == bit;
+}
 /* The ACL that was looked at last in this exchange is about logins. */
 bool acl_last_is_login(struct bt_txn *);
 /* The name of the ACL that was looked at last in this exchange; BT_STR_NONE: none was. */

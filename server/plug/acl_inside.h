@@ -14,13 +14,18 @@ enum acl_how {
     HOW_ONE  /* asked alone */
 };
 
+/* So many ACLs of a kind have their bits in the memo of an exchange; of more it is but a few that
+ * match, most often, and those are listed. */
+enum { ACL_MANY = 1024 };
+
 /* All ACLs of a type that are compiled together. */
 struct acl_kind {
     const struct bt_acl_type *row;
     size_t n;
     void *compiled;
     uint32_t code; /* which code of the memo says whether the bits stand */
-    uint32_t bits; /* first word of its bits in the memo */
+    uint32_t
+        bits; /* first word of its bits in the memo; when there are many, of a list of those set */
 };
 
 struct acl_type {

@@ -211,7 +211,7 @@ static void vet_acl_type(struct vetting *vet, const struct bt_acl_type *row)
     vet_phase(vet, "ACL type", row->name, row->earliest);
     vet_status(vet, "ACL type", row->name, row->status);
     vet_grammar(vet, "ACL type", row->name, row->args);
-    if (row->flags & ~(BT_SLOW | BT_FRESH | BT_FOLDS | BT_NO_DNS))
+    if (row->flags & ~(BT_SLOW | BT_FRESH | BT_FOLDS | BT_NO_DNS | BT_SETS))
         fault(vet, "ACL type", row->name, "has flags that do not exist");
     if (row->status != BT_BUILT)
         return;

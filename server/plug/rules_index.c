@@ -347,10 +347,9 @@ static void free_lines(struct build *build, unsigned number)
         full += bt_bit_get(dim->free.top, w);
     dim->is_free_mostly = full > index->words / 4;
     /* Looks at a line that cost as much: a word takes about a fifth of one, or a fiftieth when all
-     * are copied, and to find the ACLs that matched a hundredth, or a fifth when they are tested. Not
-     * all of it is waited for, since a long list most often has its match further down. */
+     * are copied, and to find the ACLs that matched a fifth for each that is tested. Not all of it is waited for, since a long list most often has its match further down. */
     dim->price = (unsigned)(3 + full / (dim->is_free_mostly ? 200 : 20) +
-                            (dim->slot == NULL ? dim->slots / 20 : dim->size / 64 / 400));
+                            (dim->slot == NULL ? dim->slots / 20 : 0));
     if (dim->price < index->due)
         index->due = dim->price;
 }
@@ -524,36 +523,46 @@ static struct lines set_lines(const struct rules_search *search)
              w##_left_ &= w##_left_ - 1)
 
 /* The slots of a dimension whose ACLs matched, and LINE + line. */
-struct hits {
+struct matched {
     uint32_t *slot, n;
 };
 
-static struct hits hits_find(const struct rules_search *search, const struct dim *dim,
-                             const uint64_t *bits)
+static inline void matched_add(struct matched *matched, uint32_t slot)
+{
+    if (slot != 0)
+        matched->slot[matched->n++] = (slot & LINE) != 0 ? slot : slot - 1;
+}
+
+static struct matched matched_find(const struct rules_search *search, const struct dim *dim,
+                                   const struct acl_answer *answer)
 {
     const struct rules_index *index = search->index;
-    struct hits hits = {(uint32_t *)(void *)(search->set + 2 * (index->tops + index->words)), 0};
+    const uint64_t *bits = answer->bits;
+    struct matched matched = {(uint32_t *)(void *)(search->set + 2 * (index->tops + index->words)),
+                              0};
 
     if (dim->slot == NULL) {
         for (uint32_t i = 0; i < dim->slots; i++) {
-            hits.slot[hits.n] = i;
-            hits.n += bt_bit_get(bits, dim->bit[i]);
+            matched.slot[matched.n] = i;
+            matched.n += acl_answer_has(answer, dim->bit[i]);
         }
-        return hits;
+        return matched;
     }
+    for (uint32_t i = 0; bits == NULL && i < answer->n; i++)
+        matched_add(&matched, dim->slot[answer->hit[i]]);
+    if (bits == NULL)
+        return matched;
     uint32_t words = (uint32_t)BT_BITS_WORDS(dim->size);
     for (uint32_t w = word_next(bits, words, 0); w < words; w = word_next(bits, words, w + 1))
         for (uint64_t left = bits[w]; left != 0; left &= left - 1) {
-            uint32_t slot = dim->slot[w * 64 + (uint32_t)__builtin_ctzll(left)];
-            if (slot != 0)
-                hits.slot[hits.n++] = (slot & LINE) != 0 ? slot : slot - 1;
+            matched_add(&matched, dim->slot[w * 64 + (uint32_t)__builtin_ctzll(left)]);
         }
-    return hits;
+    return matched;
 }
 
 /* All lines that the kind leaves, into the set. */
-static void lines_begin(const struct rules_search *search, const struct dim *dim, struct hits hits,
-                        struct lines set)
+static void lines_begin(const struct rules_search *search, const struct dim *dim,
+                        struct matched matched, struct lines set)
 {
     const struct rules_index *index = search->index;
 
@@ -563,12 +572,12 @@ static void lines_begin(const struct rules_search *search, const struct dim *dim
     else
         WORDS_EACH(dim->free, index->tops, w)
     set.word[w] = dim->free.word[w];
-    for (uint32_t h = 0; h < hits.n; h++) {
-        if ((hits.slot[h] & LINE) != 0) {
-            line_set(&set, hits.slot[h] & ~LINE);
+    for (uint32_t h = 0; h < matched.n; h++) {
+        if ((matched.slot[h] & LINE) != 0) {
+            line_set(&set, matched.slot[h] & ~LINE);
             continue;
         }
-        const struct post *post = &dim->of[hits.slot[h]].with;
+        const struct post *post = &dim->of[matched.slot[h]].with;
         if (post->n != MANY) {
             for (uint32_t i = 0; i < post->n; i++)
                 line_set(&set, dim->pool[post->from + i]);
@@ -592,19 +601,19 @@ static inline void word_and(struct lines set, uint32_t w, uint64_t with)
 }
 
 /* What the set and the kind both leave. */
-static void lines_and(const struct rules_search *search, const struct dim *dim, struct hits hits,
-                      struct lines set)
+static void lines_and(const struct rules_search *search, const struct dim *dim,
+                      struct matched matched, struct lines set)
 {
     const struct rules_index *index = search->index;
     struct lines also = {set.word + index->words, set.word + index->words + index->tops};
 
     memset(also.top, 0, index->tops * sizeof *also.top);
-    for (uint32_t h = 0; h < hits.n; h++) {
-        if ((hits.slot[h] & LINE) != 0) {
-            line_set(&also, hits.slot[h] & ~LINE);
+    for (uint32_t h = 0; h < matched.n; h++) {
+        if ((matched.slot[h] & LINE) != 0) {
+            line_set(&also, matched.slot[h] & ~LINE);
             continue;
         }
-        const struct post *post = &dim->of[hits.slot[h]].with;
+        const struct post *post = &dim->of[matched.slot[h]].with;
         if (post->n != MANY)
             for (uint32_t i = 0; i < post->n; i++)
                 line_set(&also, dim->pool[post->from + i]);
@@ -624,13 +633,13 @@ static void lines_and(const struct rules_search *search, const struct dim *dim, 
 }
 
 /* Without lines that name an ACL negated that matched. */
-static void lines_less(const struct rules_search *search, const struct dim *dim, struct hits hits,
-                       struct lines set)
+static void lines_less(const struct rules_search *search, const struct dim *dim,
+                       struct matched matched, struct lines set)
 {
-    for (uint32_t h = 0; h < hits.n; h++) {
-        if ((hits.slot[h] & LINE) != 0)
+    for (uint32_t h = 0; h < matched.n; h++) {
+        if ((matched.slot[h] & LINE) != 0)
             continue;
-        const struct post *post = &dim->of[hits.slot[h]].without;
+        const struct post *post = &dim->of[matched.slot[h]].without;
         if (post->n != MANY) {
             for (uint32_t i = 0; i < post->n; i++) {
                 uint32_t line = dim->pool[post->from + i];
@@ -661,13 +670,13 @@ static __attribute__((noinline)) void search_narrow(struct rules_search *search)
         bool first = search->set == NULL;
         if (first)
             search->set = desk_take(search);
-        struct hits hits = hits_find(search, best, search->bits[best - index->dim]);
+        struct matched matched = matched_find(search, best, &search->answer[best - index->dim]);
         if (first)
-            lines_begin(search, best, hits, set_lines(search));
+            lines_begin(search, best, matched, set_lines(search));
         else
-            lines_and(search, best, hits, set_lines(search));
+            lines_and(search, best, matched, set_lines(search));
         if (best->has_negated)
-            lines_less(search, best, hits, set_lines(search));
+            lines_less(search, best, matched, set_lines(search));
         search->said[best - index->dim] = APPLIED;
     }
     search->due = search->fails + index->due;
@@ -679,7 +688,7 @@ static enum bt_match dim_ask(struct rules_search *search, const struct term *ter
 
     if (*said == UNASKED)
         switch (acl_kind_ask(search->index->dim[term->dim].kind, search->memo, search->txn,
-                             &search->bits[term->dim])) {
+                             &search->answer[term->dim])) {
         case BT_YES:
         case BT_NO:
             *said = STANDS;
@@ -691,7 +700,7 @@ static enum bt_match dim_ask(struct rules_search *search, const struct term *ter
             *said = BROKEN;
             break;
         }
-    if (bt_bit_get(search->bits[term->dim], term->bit))
+    if (acl_answer_has(&search->answer[term->dim], term->bit))
         return BT_YES;
     return *said == PARTLY ? BT_WAIT : *said == BROKEN ? BT_BROKEN : BT_NO;
 }

@@ -48,7 +48,7 @@ struct rules_search {
     uint64_t *set;            /* lines that are left, once intersected; NULL: all */
     bool shared;              /* it is in the memory of the process */
     uint8_t said[RULES_DIMS]; /* of each kind, and whether its lines have been intersected */
-    const uint64_t *bits[RULES_DIMS];
+    struct acl_answer answer[RULES_DIMS];
 };
 void rules_search_init(struct rules_search *, const struct rules_index *, struct acl_memo *,
                        struct bt_txn *, uint32_t from);

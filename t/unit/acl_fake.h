@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/hits.h"
 #include "base/str.h"
 #include "bt_sets.h"
 #include "bt_txn.h"
@@ -26,7 +27,7 @@
 #include "plug/registry.h"
 #include "plug/rules.h"
 
-enum { SAYS = 512, ROLLS = 4096 };
+enum { SAYS = 8192, ROLLS = 4096 };
 
 struct bt_txn {
     struct bt_arena *arena;
@@ -131,10 +132,10 @@ static enum bt_match some_match(const void *compiled, struct bt_txn *txn, uint64
     const struct fake_set *set = compiled;
     bool waits = false, broken = false;
 
-    for (size_t i = 0; i < set->n; i++)
+    for (size_t i = set->n; i-- > 0;) /* not in order */
         switch (fake_says(txn, set->place[i])) {
         case BT_YES:
-            bt_bit_set(bits, i);
+            hit(bits, (uint32_t)i);
             break;
         case BT_WAIT:
             waits = true;
@@ -186,6 +187,7 @@ static const struct bt_acl_type fake_types[] = {
     {.name = "wide", /* it may wait, and not say so, as dstdomain */
      .args = "word...",
      .doc = "Fake.",
+     .flags = BT_SETS,
      .compile_all = set_compile,
      .match_all = wide_match,
      .cost = 1},

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "acl_fake.h"
 
-enum { ACLS_MAX = 480, LINES_MAX = 9000, TERMS = 5 };
+enum { ACLS_MAX = 8000, LINES_MAX = 9000, TERMS = 5 };
 
 /* By its last digit: what type an ACL is of. */
 enum kind { ONE, SLOW, SET, DRY, WIDE, DEAR, DICE, KINDS };
@@ -22,6 +22,7 @@ struct plain {
     int n, acls;
     bool fast;
     enum kind kind[ACLS_MAX + 1];
+    bool waits[KINDS], broken[KINDS]; /* one of that kind does, in the exchange that is looked at */
     struct bt_rules *list;
     const struct bt_line *written[LINES_MAX];
 };
@@ -49,16 +50,10 @@ static enum bt_match value(const struct bt_txn *txn, int acl)
 {
     enum kind kind = plain.kind[acl];
     enum bt_match is = acl == ALL ? BT_YES : txn->later[acl];
-    bool waits = false, broken = false;
 
     if (acl == ALL || is == BT_YES || kind == ONE || kind == SLOW)
         return is == BT_WAIT ? BT_NO : is; /* it waits for ever: only in a list that cannot */
-    for (int i = 0; i < plain.acls; i++)
-        if (plain.kind[i] == kind) {
-            waits |= txn->later[i] == BT_WAIT;
-            broken |= txn->later[i] == BT_BROKEN;
-        }
-    return waits ? BT_NO : broken ? BT_BROKEN : BT_NO;
+    return plain.waits[kind] ? BT_NO : plain.broken[kind] ? BT_BROKEN : BT_NO;
 }
 
 static enum bt_match ask(const struct bt_txn *txn, struct naive *to, int acl)
@@ -101,6 +96,12 @@ static enum bt_match walk_line(const struct bt_txn *txn, struct naive *to,
 static void walk(const struct bt_txn *txn, struct naive *to)
 {
     *to = (struct naive){.match = BT_YES, .line = -1, .last = -1};
+    memset(plain.waits, 0, sizeof plain.waits);
+    memset(plain.broken, 0, sizeof plain.broken);
+    for (int i = 0; i < plain.acls; i++) {
+        plain.waits[plain.kind[i]] |= txn->later[i] == BT_WAIT;
+        plain.broken[plain.kind[i]] |= txn->later[i] == BT_BROKEN;
+    }
     to->action = plain.line[plain.n - 1].action == BT_ALLOW ? BT_DENY : BT_ALLOW;
     for (int i = 0; i < plain.n; i++) {
         enum bt_match is = walk_line(txn, to, &plain.line[i]);
@@ -288,13 +289,30 @@ static void short_lists(void **state)
 static void long_lists(void **state)
 {
     lists(state, 12, 700, 100, 40);
-    lists(state, 3, LINES_MAX, ACLS_MAX, 100);
+    lists(state, 3, LINES_MAX, 480, 100);
+}
+
+/* Kinds of more than a thousand ACLs, of which some or hundreds match. */
+static void many_acls(void **state)
+{
+    lists(state, 5, 1000, ACLS_MAX, 40);
+}
+
+/* When nearly none match. */
+static void rare_matches(void **state)
+{
+    random_list(LINES_MAX, ACLS_MAX, 9, 40);
+    compare_some(150, 3000, 0, 0);
+    compare_some(150, 1000, 0, 2000);
+    conf_free(state);
+    conf_new(state);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, conf_new, conf_free)
-    const struct CMUnitTest tests[] = {TEST(short_lists), TEST(long_lists)};
+    const struct CMUnitTest tests[] = {TEST(short_lists), TEST(long_lists), TEST(many_acls),
+                                       TEST(rare_matches)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
