@@ -204,13 +204,13 @@ my (undef, $alone) = requests();
 } 1 .. $many;
 ok wait_for(sub { stat($busy, 'client.active') >= $many * 2 / 3 }), "$many slow clients";
 # What they may take at first is taken: the server is at rest.
-my ($rest, $worked) = (0, worked($busy));
+my ($at_rest, $worked) = (0, worked($busy));
 wait_for(sub {
     select undef, undef, undef, 0.05;
     my $now = worked($busy);
-    $rest = $now - $worked < 2 ? $rest + 1 : 0;
+    $at_rest = $now - $worked < 2 ? $at_rest + 1 : 0;
     $worked = $now;
-    return $rest == 4;
+    return $at_rest == 4;
 });
 my ($answered, $cost, $took) = requests();
 is $answered, 200, 'a fast client beside them is served';

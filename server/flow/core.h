@@ -12,6 +12,7 @@ struct core_conf {
     /* ports */
     struct flow_port *ports;
     size_t n_ports, cap_ports;
+    bool ports_tried; /* there was a line, good or bad */
     /* who we are */
     bt_str visible_hostname, unique_hostname, cache_mgr;
     bool suppress_version;

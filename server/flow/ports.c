@@ -150,6 +150,7 @@ bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
     const struct bt_word *word = &line->args.word[0];
     struct flow_port port = {.at = word, .name = options->name};
 
+    conf->ports_tried = true;
     if (!port_address(&port, word, err) || !port_known(conf, &port, err) ||
         !port_keepalive(&port, options->tcpkeepalive, word, err))
         return false;
@@ -171,7 +172,7 @@ bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
 bool ports_setup(struct core_conf *conf, struct bt_arena *arena, struct bt_error *err)
 {
     (void)arena;
-    if (conf->n_ports > 0)
+    if (conf->n_ports > 0 || conf->ports_tried)
         return true;
     return bt_complain(err, NULL,
                        "no http_port line: there is nothing to listen on; \"http_port "
