@@ -554,6 +554,18 @@ static bool missing_complain(const struct acls *acls, const struct acl_missing *
                        BT_STR_ARGS(name), BT_STR_ARGS(name));
 }
 
+/* A group that may wait has a member that may: which one it is matters to lists only where there are
+ * logins at all. */
+static void logins_find(struct acls *acls)
+{
+    bool some = false;
+
+    for (size_t i = 0; i < acls->n; i++)
+        some |= acls->acl[i]->login;
+    for (size_t i = 0; i < acls->n; i++)
+        acls->acl[i]->login_among = some && acls->acl[i]->reach.slow;
+}
+
 bool acls_compile(void *conf, struct bt_arena *arena, struct bt_error *err)
 {
     struct acls *acls = conf;
@@ -568,6 +580,7 @@ bool acls_compile(void *conf, struct bt_arena *arena, struct bt_error *err)
         good &= missing_complain(acls, missing, err);
     memo_lay_out(acls);
     acls->compiled = true;
+    logins_find(acls);
     if (good)
         rules_compile(acls);
     return good;
@@ -609,6 +622,11 @@ bool acl_is_fresh(const struct acl *acl)
     if (acl->reach.depth > 0)
         return acl->reach.fresh;
     return acl->type != NULL && (acl->type->row->flags & BT_FRESH) != 0;
+}
+
+bool acl_is_login(const struct acl *acl)
+{
+    return acl->login || acl->login_among;
 }
 
 bool acl_is_all(const struct acl *acl)

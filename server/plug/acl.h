@@ -72,7 +72,10 @@ const char *acl_place(const struct acl *);
 enum bt_phase acl_earliest(const struct acl *);
 bool acl_is_slow(const struct acl *);  /* refused where nothing can wait */
 bool acl_is_fresh(const struct acl *); /* asked each time */
-bool acl_is_all(const struct acl *);   /* matches everything, without being asked */
+/* It may send the client to log in: nothing behind it in its line, and no line below, may be looked at
+ * before that is settled (memo->knows_login). Only when compiled. */
+bool acl_is_login(const struct acl *);
+bool acl_is_all(const struct acl *); /* matches everything, without being asked */
 unsigned acl_cost(const struct acl *);
 
 /* ---- any-of, all-of: acl_group.c ---- */
@@ -113,6 +116,7 @@ size_t acl_kind_size(const struct acl_kind *); /* how many ACLs */
 struct acl_memo {
     const struct acl *last;        /* looked at last, whatever it answered: deny_info goes by it */
     const struct bt_acls *decided; /* or: what a walk of this line would have looked at last */
+    bool knows_login;              /* one that is about logins has said YES or NO */
     const void *paused;            /* a list that waits, and where: it goes on from there */
     uint32_t paused_line, paused_term;
     uint64_t word[]; /* codes (cleared), then the bits of each type (not cleared) */

@@ -215,6 +215,7 @@ static enum bt_match one_ask(const struct acl *acl, struct acl_memo *memo, struc
     if (code != 0)
         return means[code];
     enum bt_match said = lines_ask(acl, txn);
+    memo->knows_login |= acl->login && (said == BT_YES || said == BT_NO);
     if (said == BT_WAIT || (acl->type->row->flags & BT_FRESH) != 0)
         return said;
     code_set(memo, acl->code, said == BT_YES ? CODE_YES : said == BT_NO ? CODE_NO : CODE_BROKEN);

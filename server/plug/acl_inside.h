@@ -46,7 +46,8 @@ struct acl {
     uint32_t code;  /* ONE: in the memo */
     uint32_t index; /* SET: bit of the kind */
     bool no_dns;
-    bool login; /* it is about who is logged in */
+    bool login;       /* it is about who is logged in */
+    bool login_among; /* any-of, all-of: one of its members might be */
     const struct acl_kind *kind;
     void **compiled; /* ONE: of each line */
     size_t lines;

@@ -3,7 +3,8 @@
  *
  * Both ways give the same ruling: that of the first line that does not fail. A line fails when one of
  * its ACLs does not hold, whatever the others would say; so one that is broken counts only when the
- * rest of its line holds, in whatever order they are looked at.
+ * rest of its line holds, in whatever order they are looked at. Two kinds of ACLs keep their place:
+ * those with a side effect, and those that may send the client to log in, until that is settled.
  *
  * A list that waits remembers the place, so that ACLs with a side effect before it are not asked a
  * second time when the exchange comes back.
@@ -37,6 +38,8 @@ struct bt_rules {
     struct acls *acls; /* NULL: no line names one */
     struct bt_rules *next;
     struct rules_index *index; /* NULL: too short to pay */
+    struct rules_index
+        *before; /* the same while nobody knows who is logged in; NULL: nobody asks */
     struct rules_row *row;
     uint32_t n, room;
     bool has_default; /* allow|deny: the opposite of the last line */
@@ -130,6 +133,17 @@ void bt_rules_add(struct bt_rules **list, const struct bt_line *line, int action
  * has its order to itself. */
 enum { INDEX_FROM = 16 };
 
+static bool asks_login(const struct bt_rules *rules)
+{
+    for (uint32_t i = 0; i < rules->n; i++) {
+        const struct bt_acls *acls = rules->row[i].acls;
+        for (uint32_t k = 0; acls != NULL && k < acls->n; k++)
+            if (acl_is_login(acls->term[k].acl))
+                return true;
+    }
+    return false;
+}
+
 static void index_make(struct bt_rules *rules, struct bt_arena *arena)
 {
     struct rules_index_line *line = malloc(rules->n * sizeof *line);
@@ -140,7 +154,9 @@ static void index_make(struct bt_rules *rules, struct bt_arena *arena)
         line[i] = acls == NULL ? (struct rules_index_line){NULL, 0, false}
                                : (struct rules_index_line){acls->term, acls->n, acls->fast};
     }
-    rules->index = rules_index_new(arena, line, rules->n);
+    rules->index = rules_index_new(arena, line, rules->n, false);
+    if (asks_login(rules))
+        rules->before = rules_index_new(arena, line, rules->n, true);
     free(line);
 }
 
@@ -153,15 +169,23 @@ void rules_compile(struct acls *acls)
 
 /* ---- evaluation ---- */
 
-/* Term `broken` cannot be told: does the rest of the line settle it? What has a side effect is not
- * asked, since the walk would not have come so far; and after one that is broken itself nothing is,
- * since it would be asked again after a wait. */
+/* What keeps its place in a line, whatever it costs: side effects, and who must log in is asked before
+ * anything behind that is looked at. */
+static bool in_order(const struct acl *acl, const struct acl_memo *memo)
+{
+    return acl_is_fresh(acl) || (!memo->knows_login && acl_is_login(acl));
+}
+
+/* Term `broken` cannot be told: does the rest of the line settle it? What keeps its place is not
+ * reached by that; and when it is broken itself, that is that. */
 static enum bt_match terms_after(const struct bt_acls *acls, struct acl_memo *memo,
                                  struct bt_txn *txn, uint32_t broken)
 {
-    for (uint32_t i = broken + 1; i < acls->n && !acl_is_fresh(acls->term[broken].acl); i++) {
+    uint32_t end = in_order(acls->term[broken].acl, memo) ? broken : acls->n;
+
+    for (uint32_t i = broken + 1; i < end; i++) {
         const struct rules_index_term *term = &acls->term[i];
-        if (acl_is_fresh(term->acl))
+        if (in_order(term->acl, memo))
             continue;
         enum bt_match said = acl_ask(term->acl, memo, txn);
         if (said == BT_WAIT && !acls->fast)
@@ -286,8 +310,9 @@ static enum bt_match rules_search(const struct bt_rules *rules, struct bt_txn *t
     struct rules_search search;
     struct rules_found found;
     uint32_t term = at->term;
+    bool before = rules->before != NULL && !at->memo->knows_login;
 
-    rules_search_init(&search, rules->index, at->memo, txn, at->line);
+    rules_search_init(&search, before ? rules->before : rules->index, at->memo, txn, at->line);
     for (;; term = 0) {
         found = rules_search_next(&search);
         *line = (uint32_t)found.line;
@@ -299,6 +324,11 @@ static enum bt_match rules_search(const struct bt_rules *rules, struct bt_txn *t
         found.match = terms_match(rules->row[*line].acls, at->memo, txn, &term);
         if (found.match != BT_NO)
             break;
+        if (before && at->memo->knows_login) { /* now that we know, nothing needs its place */
+            rules_search_fini(&search);
+            rules_search_init(&search, rules->index, at->memo, txn, *line + 1);
+            before = false;
+        }
     }
     rules_search_fini(&search);
     at->term = term;
@@ -369,7 +399,10 @@ const struct bt_line *rules_line(const struct bt_rules *rules, size_t i, int *ac
 
 size_t rules_memory(const struct bt_rules *rules)
 {
-    return rules == NULL || rules->index == NULL ? 0 : rules_index_memory(rules->index);
+    if (rules == NULL || rules->index == NULL)
+        return 0;
+    return rules_index_memory(rules->index) +
+           (rules->before == NULL ? 0 : rules_index_memory(rules->before));
 }
 
 bt_str rules_text(const struct bt_acls *acls, struct bt_arena *arena)

@@ -142,6 +142,7 @@ struct build {
     struct bt_arena *arena;
     struct rules_index *index;
     const struct rules_index_line *line;
+    bool in_order;
     struct use *use;
     size_t uses, terms, alones;
 };
@@ -184,7 +185,7 @@ static bool line_read(struct build *build, uint32_t number)
     for (uint32_t i = 0; i < line->n; i++) {
         const struct rules_index_term *term = &line->term[i];
         struct acl_form form = acl_form(term->acl);
-        if (acl_is_fresh(term->acl)) {
+        if (acl_is_fresh(term->acl) || (build->in_order && acl_is_login(term->acl))) {
             *flags |= LINE_FRESH;
             return true;
         }
@@ -414,10 +415,10 @@ static size_t terms_count(const struct build *build, uint32_t n, bool alone)
 }
 
 struct rules_index *rules_index_new(struct bt_arena *arena, const struct rules_index_line *line,
-                                    uint32_t n)
+                                    uint32_t n, bool in_order)
 {
     struct rules_index *index = bt_alloc(arena, sizeof *index);
-    struct build build = {.arena = arena, .index = index, .line = line};
+    struct build build = {.arena = arena, .index = index, .line = line, .in_order = in_order};
     size_t terms = terms_count(&build, n, false);
 
     *index = (struct rules_index){.n = n,

@@ -25,9 +25,10 @@ struct rules_index_line {
     bool fast; /* an answer that is not there yet is a mismatch */
 };
 
-/* `line` of n; lives as long as the arena. */
+/* `line` of n; lives as long as the arena. With `in_order` a line that asks for a login is as one that
+ * is fresh, since it has to be reached before anything behind it is looked at. */
 struct rules_index *rules_index_new(struct bt_arena *, const struct rules_index_line *line,
-                                    uint32_t n);
+                                    uint32_t n, bool in_order);
 size_t rules_index_memory(const struct rules_index *);
 
 enum { RULES_NO_LINE = -1 };

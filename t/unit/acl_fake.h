@@ -36,6 +36,7 @@ struct bt_txn {
     enum bt_match later[SAYS];
     int asked[SAYS];
     int asked_sets, asked_dry, asked_wide, asked_dear;
+    bool nobody;            /* is logged in */
     uint32_t luck;          /* of dice */
     uint16_t rolled[ROLLS]; /* which were asked, in order */
     int rolls;
@@ -97,6 +98,24 @@ static enum bt_match dice_match(const void *values, struct bt_txn *txn)
     if (txn->rolls < ROLLS)
         txn->rolled[txn->rolls] = (uint16_t)place;
     return dice_fall(txn->luck, place, txn->rolls++);
+}
+
+static void *login_compile(struct bt_args args, struct bt_arena *to, struct bt_error *errors)
+{
+    struct bt_args *copy = bt_alloc(to, sizeof *copy);
+
+    (void)errors;
+    *copy = args;
+    bt_acl_asks_login();
+    return copy;
+}
+
+static enum bt_match login_match(const void *values, struct bt_txn *txn)
+{
+    const struct bt_args *args = values;
+    enum bt_match said = fake_says(txn, place_of(&args->word[0]));
+
+    return txn->nobody && said != BT_WAIT ? BT_BROKEN : said;
 }
 
 struct fake_set {
@@ -199,6 +218,13 @@ static const struct bt_acl_type fake_types[] = {
      .match_all = dear_match,
      .cost = 3},
     {.name = "dice", .args = "word...", .doc = "Fake.", .flags = BT_FRESH, .match = dice_match},
+    {.name = "login",
+     .args = "word...",
+     .doc = "Fake.",
+     .flags = BT_SLOW,
+     .compile = login_compile,
+     .match = login_match,
+     .cost = 3},
     {.name = "number", .args = "int(1..9)", .doc = "Fake.", .match = one_match},
     {.name = "src dst method", .args = "word...", .doc = "Fake.", .match = one_match},
 };

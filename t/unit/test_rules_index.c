@@ -7,8 +7,9 @@
 enum { ACLS_MAX = 8000, LINES_MAX = 9000, TERMS = 5 };
 
 /* By its last digit: what type an ACL is of. */
-enum kind { ONE, SLOW, SET, DRY, WIDE, DEAR, DICE, KINDS };
-static const char *const type_of_kind[] = {"one", "slow", "set", "set -n", "wide", "dear", "dice"};
+enum kind { ONE, SLOW, SET, DRY, WIDE, DEAR, DICE, LOGIN, KINDS };
+static const char *const type_of_kind[] = {"one",  "slow", "set",  "set -n",
+                                           "wide", "dear", "dice", "login"};
 enum { ALL = ACLS_MAX }; /* the ACL `all` */
 
 struct plain_line {
@@ -41,6 +42,7 @@ struct naive {
     enum bt_match match;
     int action, line; /* -1: the default */
     int last;         /* ACL that was looked at last */
+    bool knows_login;
     uint16_t rolled[ROLLS];
     int rolls;
 };
@@ -61,6 +63,11 @@ static enum bt_match ask(const struct bt_txn *txn, struct naive *to, int acl)
     enum bt_match is;
 
     to->last = acl;
+    if (plain.kind[acl] == LOGIN && acl != ALL) {
+        is = txn->nobody ? BT_BROKEN : txn->later[acl];
+        to->knows_login |= is == BT_YES || is == BT_NO;
+        return is;
+    }
     if (plain.kind[acl] != DICE || acl == ALL)
         return value(txn, acl);
     do {
@@ -71,16 +78,22 @@ static enum bt_match ask(const struct bt_txn *txn, struct naive *to, int acl)
     return is == BT_WAIT ? BT_NO : is;
 }
 
+static bool in_order(const struct naive *to, int acl)
+{
+    return acl != ALL &&
+           (plain.kind[acl] == DICE || (plain.kind[acl] == LOGIN && !to->knows_login));
+}
+
 static enum bt_match walk_line(const struct bt_txn *txn, struct naive *to,
                                const struct plain_line *line)
 {
     int broken = -1;
 
     for (int i = 0; i < line->n; i++) {
-        if (broken >= 0 && plain.kind[line->acl[i]] == DICE && line->acl[i] != ALL)
+        if (broken >= 0 && in_order(to, line->acl[i]))
             continue;
         enum bt_match is = ask(txn, to, line->acl[i]);
-        if (is == BT_BROKEN && plain.kind[line->acl[i]] == DICE)
+        if (is == BT_BROKEN && in_order(to, line->acl[i]))
             return BT_BROKEN;
         if (is == BT_BROKEN && broken < 0)
             broken = i;
@@ -118,7 +131,7 @@ static void walk(const struct bt_txn *txn, struct naive *to)
 
 static bool may_be(enum kind kind)
 {
-    return !plain.fast || (kind != SLOW && kind != SET && kind != DEAR);
+    return !plain.fast || (kind != SLOW && kind != SET && kind != DEAR && kind != LOGIN);
 }
 
 static void random_acls(int n, uint32_t dice_in)
@@ -127,7 +140,8 @@ static void random_acls(int n, uint32_t dice_in)
     for (int i = 0; i < n; i++) {
         do
             plain.kind[i] = (enum kind)dice(KINDS);
-        while (!may_be(plain.kind[i]) || (plain.kind[i] == DICE && dice(dice_in) != 0));
+        while (!may_be(plain.kind[i]) ||
+               ((plain.kind[i] == DICE || plain.kind[i] == LOGIN) && dice(dice_in) != 0));
         assert_true(
             acl_line(bt_str_printf(arena, "acl a%d %s %d", i, type_of_kind[plain.kind[i]], i).at));
     }
@@ -170,7 +184,7 @@ static void random_list(int lines, int n_acls, uint32_t negated_in, uint32_t dic
 static void random_exchange(struct bt_txn *txn, struct bt_arena *own, uint32_t yes_in,
                             uint32_t broken_in, uint32_t wait_in)
 {
-    *txn = (struct bt_txn){.arena = own, .luck = dice(1 << 20)};
+    *txn = (struct bt_txn){.arena = own, .luck = dice(1 << 20), .nobody = dice(3) == 0};
     for (int i = 0; i < plain.acls; i++) {
         txn->later[i] = dice(yes_in) == 0 ? BT_YES : BT_NO;
         if (broken_in != 0 && dice(broken_in) == 0)
