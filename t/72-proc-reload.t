@@ -65,7 +65,7 @@ is $wrong, '', 'no connection was refused, no exchange cut';
 cmp_ok $good, '>', 10, "while $good requests were made";
 ok kill(0 => $pid), 'the master is the same process';
 ok wait_for(sub { my @now = $proxy->workers; @now == 2 }), 'with two workers: the old ones have left';
-is scalar(keys %{ Bobtail::Proxy::settled($pid) }), scalar(keys %descriptors), 'the master has no descriptor more than before';
+cmp_ok scalar(keys %{ Bobtail::Proxy::settled($pid) }), '<=', scalar(keys %descriptors), 'the master has no descriptor more than before';
 counters($proxy, 'client.requests' => 3 + $good, 'client.open' => 0, 'proc.respawns' => 0, 'proc.panics' => 0);
 
 # --- what is under way is finished by those who began it ---------------------------------------

@@ -278,7 +278,7 @@ struct bt_acl_type {
 #define BT_FRESH 2u  /* has a side effect or a changing answer: asked each time it is reached */
 #define BT_FOLDS 4u  /* takes the flags -i and +i (args keep them as words) */
 #define BT_NO_DNS 8u /* takes the flag -n: ACLs with it never wait; compiled apart, -n as word 0 */
-#define BT_SETS 16u  /* match_all sets bits by the sets of bt_sets.h and bt_regex.h alone, or none */
+#define BT_SETS 16u /* match_all sets bits by the sets of bt_sets.h and bt_regex.h alone, or none */
 
 /* ---- access-log writers: `access_log NAME:PLACE` ---- */
 
