@@ -285,6 +285,12 @@ static void pool_make(struct scheme *scheme, struct bt_arena *arena)
     scheme->pool = bt_helper_new(arena, &options);
 }
 
+/* With the configuration, since the thread that reads it is not waited for. */
+static void file_gone(void *scheme)
+{
+    passwd_free(((struct scheme *)scheme)->passwd);
+}
+
 static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
 {
     struct auth_conf *conf = conf_;
@@ -298,6 +304,8 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
                        scheme->name, scheme->at.text.at);
         else if (scheme->order != 0 && scheme->file == NULL)
             pool_make(scheme, arena);
+        else if (scheme->file != NULL)
+            bt_defer(arena, file_gone, scheme);
     }
     return true;
 }

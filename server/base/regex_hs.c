@@ -21,6 +21,7 @@ struct regex_hs {
 /* Large enough for every automaton of this process. A worker is one thread, and no match asks for
  * another one. */
 static hs_scratch_t *scratch;
+static size_t automata; /* the scratch goes with the last one */
 
 static unsigned flags_of(const struct regex_hs_pattern *pattern)
 {
@@ -102,6 +103,7 @@ struct regex_hs *regex_hs_new(struct regex_hs_pattern *pattern, size_t n)
         automaton = malloc(sizeof *automaton);
         CHECK(automaton != NULL);
         CHECK(hs_alloc_scratch(database, &scratch) == HS_SUCCESS);
+        automata++;
         automaton->database = database;
         automaton->memory = 0;
         (void)hs_database_size(database, &automaton->memory);
@@ -118,6 +120,10 @@ void regex_hs_free(struct regex_hs *automaton)
         return;
     hs_free_database(automaton->database);
     free(automaton);
+    if (--automata > 0)
+        return;
+    (void)hs_free_scratch(scratch);
+    scratch = NULL;
 }
 
 struct scan {

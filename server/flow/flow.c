@@ -112,3 +112,16 @@ void flow_close_idle(void)
     idle_close_all();
     pipe_close_spare();
 }
+
+void flow_stop(void)
+{
+    while (listeners != NULL) {
+        struct port_listener *l = listeners;
+
+        listeners = l->next;
+        listener_stop(&l->listener);
+        free(l);
+    }
+    flow_close_idle();
+    resolve_fini();
+}

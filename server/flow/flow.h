@@ -46,5 +46,7 @@ void flow_flush_logs(bool reopen);
 void flow_rotate_logs(void);
 /* Worker: close idle origin connections (tests count descriptors). */
 void flow_close_idle(void);
+/* Worker, after the loop, when nothing is under way: give back what flow_start() made. */
+void flow_stop(void);
 
 #endif

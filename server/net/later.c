@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "bt_log.h"
+#include "net/later.h"
 #include "net/loop.h"
 
 /* ---- timers ---- */
@@ -171,4 +172,9 @@ bool bt_work_start(struct bt_work *work)
     pthread_cond_signal(&w.more);
     pthread_mutex_unlock(&w.lock);
     return true;
+}
+
+bool later_busy(void)
+{
+    return w.n > 0;
 }

@@ -172,11 +172,13 @@ int alone_run(const struct options *options)
         return EXIT_FAILURE;
     }
     loop_run();
-    worker_close();
+    bool unused = worker_close();
     bt_log(NULL, BT_INFO, "the server has stopped");
     if (a.stopper != NULL)
         admin_done(a.stopper);
     loop_unwatch(&a.control);
     start_undo(start);
+    if (unused)
+        start_free(start);
     return EXIT_SUCCESS;
 }

@@ -658,6 +658,7 @@ static void end(void)
             admin_done(m.stopper[i]);
     admin_close(&m.start.admin);
     pidfile_release(&m.start.pidfile);
+    start_free(&m.start);
 }
 
 /* A new image that cannot serve has nowhere to go back to, but old workers do serve: it looks after

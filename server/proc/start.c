@@ -322,6 +322,16 @@ void start_undo(struct start *start)
     pidfile_release(&start->pidfile);
 }
 
+void start_free(struct start *start)
+{
+    complain_fini(&start->err);
+    if (start->generation != NULL)
+        generation_free(start->generation);
+    else
+        arena_free(start->arena);
+    arena_trim();
+}
+
 void start_ready(struct start *start)
 {
     const struct flow_port *ports;

@@ -52,5 +52,8 @@ BT_MUST bool start_files(struct start *, const struct admin_owner *);
 void start_ready(struct start *);
 /* Remove what start_files() made. */
 void start_undo(struct start *);
+/* The last act of the process: the configuration goes, and nothing may look at it any more. So what a
+ * checker of memory still finds at the end is a leak. */
+void start_free(struct start *);
 
 #endif

@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "base/addr.h"
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "bt.h"
 #include "flow/flow.h"
 #include "flow/txn.h"
+#include "net/later.h"
 #include "net/loop.h"
 #include "plug/generation.h"
 #include "proc/daemon.h"
@@ -30,6 +32,7 @@ static struct {
     struct timeout_class last;     /* until what cannot even be cut is left behind */
     struct timeout lifetime_is, last_is;
     enum { CARRYING, DRAINING, STOPPING, CUTTING } stage;
+    bool left_behind; /* something would not even close */
 } self;
 
 /* How long connections may take to close once they are cut; then the process ends with them. */
@@ -77,6 +80,7 @@ static void lifetime_expired(struct timeout *t)
 static void last_expired(struct timeout *t)
 {
     (void)t;
+    self.left_behind = true;
     loop_break();
 }
 
@@ -229,10 +233,14 @@ bool worker_open(const struct worker_birth *birth)
     return true;
 }
 
-void worker_close(void)
+bool worker_close(void)
 {
     flow_flush_logs(false);
     generation_stop(generation_current);
+    if (self.left_behind || later_busy())
+        return false;
+    flow_stop();
+    return true;
 }
 
 _Noreturn void worker_run(const struct worker_birth *birth)
@@ -245,6 +253,9 @@ _Noreturn void worker_run(const struct worker_birth *birth)
     daemon_let_go();
     say(WORKER_ACCEPTING, 0);
     loop_run();
-    worker_close();
+    if (worker_close()) {
+        generation_free(generation_current);
+        arena_trim();
+    }
     exit(WORKER_FINE);
 }

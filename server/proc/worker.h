@@ -58,7 +58,7 @@ _Noreturn void worker_run(const struct worker_birth *);
 BT_MUST bool worker_open(const struct worker_birth *);
 /* What the master would send. */
 void worker_obey(enum worker_what, uint32_t stamp);
-/* After the loop has ended. */
-void worker_close(void);
+/* After the loop has ended. true: nothing looks at the configuration any more. */
+BT_MUST bool worker_close(void);
 
 #endif
