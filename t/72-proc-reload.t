@@ -74,8 +74,12 @@ my $slow = client($proxy);
 $slow->send("GET " . $origin->url('/held') . " HTTP/1.1\r\nHost: " . $origin->addr . "\r\n\r\n");
 ok wait_for(sub { $origin->hits('/held') }), 'a request is under way';
 is ctl($proxy, 'reload')->{status}, 0, 'a reload does not wait for it';
-my @now = workers($proxy);
-my @old = grep { $_->{state} eq 'draining' } @now;
+my (@now, @old);
+wait_for(sub {      # its fellow leaves a moment later
+    @now = workers($proxy);
+    @old = grep { $_->{state} eq 'draining' } @now;
+    return @now == 3 && @old == 1;
+});
 is scalar(@now) . ' ' . scalar(@old), '3 1', 'the worker that has it drains, beside two new ones';
 is get($proxy, $origin->url('/a'))->status, 200, 'others are served by the new ones';
 cmp_ok stat($proxy, 'client.active'), '>=', 1, 'the old one is in the sums';
