@@ -19,6 +19,7 @@
 struct look {
     bt_str header; /* req_header, rep_header: its name */
     struct bt_regexes *regexes;
+    size_t told; /* of its patterns: looked at by explosions_tell() */
 };
 struct patterns {
     bool no_dns; /* dstdom_regex -n */
@@ -66,8 +67,35 @@ static struct look *look_at(struct patterns *all, bt_str header, struct bt_arena
     for (size_t i = 0; i < all->n; i++)
         if (bt_str_eq_nocase(all->look[i].header, header))
             return &all->look[i];
-    all->look[all->n] = (struct look){header, bt_regexes_new(arena)};
+    all->look[all->n] = (struct look){header, bt_regexes_new(arena), 0};
     return &all->look[all->n++];
+}
+
+/* Patterns that some texts can make run for ever, in the order in which they were added. */
+static void explosions_tell(struct patterns *all, const struct bt_acl_values *acl, size_t n,
+                            bool headers, struct bt_error *err)
+{
+    enum { SAID_MAX = 20 };
+    size_t said = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < acl[i].lines; k++) {
+            const struct bt_args *line = &acl[i].line[k];
+            if (headers && line->n == 0)
+                continue;
+            struct look *look = look_at(all, headers ? line->word[0].text : BT_STR_NONE, NULL);
+            for (size_t w = headers ? 1 : 0; w < line->n && said < SAID_MAX; w++) {
+                const struct bt_word *word = &line->word[w];
+                if (is(word, "-i") || is(word, "+i") ||
+                    !bt_regexes_may_explode(look->regexes, look->told++))
+                    continue;
+                said++;
+                bt_caution(err, word,
+                           "'%s' repeats what repeats: of some texts it cannot be told in the "
+                           "steps that a worker can spend, and what asks it then denies",
+                           word->text.at);
+            }
+        }
 }
 
 static struct patterns *all_compile(const struct bt_acl_values *acl, size_t n, bool headers,
@@ -86,9 +114,12 @@ static struct patterns *all_compile(const struct bt_acl_values *acl, size_t n, b
                 good &= line_add(look_at(all, header, arena)->regexes, (uint32_t)i,
                                  line->word + from, line->n - from, err);
         }
-    for (size_t i = 0; good && i < all->n; i++)
+    if (!good)
+        return NULL;
+    for (size_t i = 0; i < all->n; i++)
         bt_regexes_seal(all->look[i].regexes);
-    return good ? all : NULL;
+    explosions_tell(all, acl, n, headers, err);
+    return all;
 }
 
 static void *plain_compile(const struct bt_acl_values *acl, size_t n, struct bt_arena *arena,

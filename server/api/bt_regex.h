@@ -23,6 +23,8 @@ BT_API struct bt_regexes *bt_regexes_new(struct bt_arena *);
 BT_API BT_MUST bool bt_regexes_add(struct bt_regexes *, bt_str pattern, bool nocase, uint32_t owner,
                                    const char **why, size_t *offset);
 BT_API void bt_regexes_seal(struct bt_regexes *);
+/* Sealed: the n-th pattern that was added may need more steps than a worker can spend, BROKEN. */
+BT_API bool bt_regexes_may_explode(const struct bt_regexes *, size_t n);
 /* Set the bits of all owners one of whose patterns matches anywhere in the text. YES: they stand.
  * BROKEN: what is set is sure; whether others match cannot be told. */
 BT_API enum bt_match bt_regexes_find(const struct bt_regexes *, bt_str text, uint64_t *bits);

@@ -41,6 +41,7 @@ struct regexset {
     struct literals *literals;
     struct runner *runner; /* those that are always run come first */
     size_t runners, always;
+    uint64_t *explodes; /* a bit for each pattern */
     uint32_t *round;
 };
 
@@ -66,6 +67,7 @@ static void regexset_fini(void *what)
         regex_free(set->runner[i].regex);
     free(set->runner);
     free(set->owner);
+    free(set->explodes);
 }
 
 struct regexset *regexset_new(struct bt_arena *arena)
@@ -205,6 +207,11 @@ void regexset_seal(struct regexset *set, unsigned how)
             set->always = set->runners;
     }
     literals_seal(set->literals);
+    set->explodes = calloc(BT_BITS_WORDS(set->n) + 1, sizeof *set->explodes);
+    CHECK(set->explodes != NULL);
+    for (size_t i = 0; i < set->n; i++)
+        if (!taken[i] && set->source[i].text.nests)
+            bt_bit_set(set->explodes, i);
     sources_free(set);
     free(taken);
 }
@@ -271,6 +278,11 @@ enum bt_match regexset_find(const struct regexset *set, bt_str text, uint64_t *b
         literals_find(set->literals, text, literal_found, &look);
     }
     return look.broken ? BT_BROKEN : BT_YES;
+}
+
+bool regexset_may_explode(const struct regexset *set, size_t n)
+{
+    return set->sealed && n < set->n && bt_bit_get(set->explodes, n);
 }
 
 struct regexset_about regexset_about(const struct regexset *set)

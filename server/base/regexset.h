@@ -28,6 +28,10 @@ void regexset_seal(struct regexset *, unsigned how);
  * sure, and of the others it could not be told. */
 enum bt_match regexset_find(const struct regexset *, bt_str text, uint64_t *bits);
 
+/* The n-th pattern that was added is run by PCRE2 and repeats what repeats: of some texts it may not be
+ * possible to tell. */
+bool regexset_may_explode(const struct regexset *, size_t n);
+
 /* What became of the patterns. */
 struct regexset_about {
     size_t patterns, automaton, filtered,

@@ -62,6 +62,11 @@ void bt_regexes_seal(struct bt_regexes *regexes)
     regexset_seal(regexes->set, 0);
 }
 
+bool bt_regexes_may_explode(const struct bt_regexes *regexes, size_t n)
+{
+    return regexset_may_explode(regexes->set, n);
+}
+
 enum bt_match bt_regexes_find(const struct bt_regexes *regexes, bt_str text, uint64_t *bits)
 {
     return regexset_find(regexes->set, text, bits);

@@ -28,6 +28,9 @@ static const struct {
     {"stats", "[--json|--openmetrics] [--kind gauge|count|histogram] [PATTERN]",
      "counters; PATTERN is a part of a name, or a glob"},
     {"workers", "[--json]", "the processes that serve, and what each does"},
+    {"rules", "[--json]", "every access rule, and how often it decided since it was read"},
+    {"explain", "METHOD URL [from ADDR] [user NAME] [header NAME: VALUE]...",
+     "walk http_access in words for a request that nobody sends"},
     {"reload", "", "read the configuration again; returns when it serves, or was refused"},
     {"rotate", "", "rotate the logs"},
     {"stop", "", "end when clients are done; returns when it has ended"},
@@ -129,7 +132,7 @@ static int open_socket(const char *path, int *out)
 
 static bool send_words(int fd, char **word)
 {
-    char line[1024] = "";
+    char line[4096] = "";
     size_t len = 0;
 
     for (; *word != NULL; word++) {

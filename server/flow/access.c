@@ -162,17 +162,5 @@ bt_str access_place(struct bt_txn *txn, const struct bt_line *line)
 
 bt_str access_text(struct bt_txn *txn, const struct bt_line *line)
 {
-    struct str_builder out;
-
-    str_builder_arena(&out, txn->arena, 128);
-    str_add(&out, line->name.text);
-    for (size_t i = 0; i < line->args.n; i++) {
-        str_add_char(&out, ' ');
-        str_add(&out, line->args.word[i].text);
-    }
-    if (line->acls != NULL) {
-        str_add_char(&out, ' ');
-        str_add(&out, rules_text(line->acls, txn->arena));
-    }
-    return str_built(&out);
+    return rules_line_text(line, txn->arena);
 }

@@ -29,6 +29,8 @@ static const struct bt_login *login(void)
 
 enum bt_match bt_login(struct bt_txn *txn)
 {
+    if (txn->sketched)
+        return bt_who(txn, BT_WHO_LOGIN).at != NULL ? BT_YES : BT_NO;
     enum bt_match said = login() == NULL ? BT_NO : login()->ask(txn);
 
     /* Remembered for the refusal that follows. */

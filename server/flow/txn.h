@@ -121,6 +121,7 @@ struct bt_txn {
     bool admitted;               /* http_access has allowed it */
     bool reply_asked;            /* http_reply_access has been asked about the answer */
     bool followed;               /* X-Forwarded-For was looked at */
+    bool sketched;               /* nobody sent it (sketch.h) */
     const struct sockaddr *source; /* what bt_client_addr() says; NULL: the session's peer */
     const struct sockaddr *behind; /* whom X-Forwarded-For has led to; NULL: nobody */
     struct slots slots;            /* memory of modules */

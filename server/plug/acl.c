@@ -583,6 +583,8 @@ bool acls_compile(void *conf, struct bt_arena *arena, struct bt_error *err)
     logins_find(acls);
     if (good)
         rules_compile(acls);
+    if (good && rules_lint_wanted)
+        rules_lint(acls, err);
     return good;
 }
 

@@ -10,7 +10,7 @@
  * second time when the exchange comes back.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
-#include "plug/rules.h"
+#include "plug/rules_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,33 +18,6 @@
 #include "base/check.h"
 #include "base/str.h"
 #include "plug/phase.h"
-#include "plug/rules_index.h"
-
-struct bt_acls {
-    struct acls *acls;
-    uint32_t n;
-    bool fast;   /* nobody can wait: an answer that is not there yet is a mismatch */
-    bool always; /* holds for everybody: no name but `all` */
-    struct rules_index_term term[];
-};
-
-struct rules_row {
-    const struct bt_acls *acls; /* NULL: always */
-    const struct bt_line *line;
-    int action;
-};
-
-struct bt_rules {
-    struct acls *acls; /* NULL: no line names one */
-    struct bt_rules *next;
-    struct rules_index *index; /* NULL: too short to pay */
-    struct rules_index
-        *before; /* the same while nobody knows who is logged in; NULL: nobody asks */
-    struct rules_row *row;
-    uint32_t n, room;
-    bool has_default; /* allow|deny: the opposite of the last line */
-    bool certain;     /* the first line always holds: nothing to look at */
-};
 
 /* ---- binding ---- */
 
@@ -106,6 +79,16 @@ static struct bt_rules *rules_new(struct bt_arena *arena, const struct bt_direct
     return rules;
 }
 
+/* In the order of their first lines. */
+static void list_note(struct acls *acls, struct bt_rules *rules)
+{
+    struct bt_rules **at = &acls->lists;
+
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = rules;
+}
+
 void bt_rules_add(struct bt_rules **list, const struct bt_line *line, int action)
 {
     if (*list == NULL)
@@ -121,8 +104,7 @@ void bt_rules_add(struct bt_rules **list, const struct bt_line *line, int action
     }
     if (rules->acls == NULL && line->acls != NULL) {
         rules->acls = line->acls->acls;
-        rules->next = rules->acls->lists;
-        rules->acls->lists = rules;
+        list_note(rules->acls, rules);
     }
     if (rules->n == 0)
         rules->certain = line->acls == NULL || line->acls->always;
@@ -160,8 +142,23 @@ static void index_make(struct bt_rules *rules, struct bt_arena *arena)
     free(line);
 }
 
+/* A counter for each line of each list, and one for the default. */
+static void hits_make(struct acls *acls)
+{
+    uint32_t n = 0;
+
+    for (struct bt_rules *rules = acls->lists; rules != NULL; rules = rules->next) {
+        rules->first_hit = n;
+        n += rules->n + 1;
+    }
+    struct rules_hits *hits = n == 0 ? NULL : rules_hits_new(acls->arena, n);
+    for (struct bt_rules *rules = acls->lists; rules != NULL; rules = rules->next)
+        rules->hits = hits;
+}
+
 void rules_compile(struct acls *acls)
 {
+    hits_make(acls);
     for (struct bt_rules *rules = acls->lists; rules != NULL; rules = rules->next)
         if (rules->n >= INDEX_FROM)
             index_make(rules, acls->arena);
@@ -263,17 +260,28 @@ enum bt_match bt_acls_match(const struct bt_acls *acls, struct bt_txn *txn)
     return said;
 }
 
+static inline void count_hit(const struct bt_rules *rules, uint32_t line)
+{
+    if (rules->hits != NULL)
+        rules_hit(rules->hits, rules->first_hit + line);
+}
+
 /* No line held. */
 static struct bt_ruling ruling_default(const struct bt_rules *rules)
 {
+    count_hit(rules, rules->n);
     if (!rules->has_default)
         return (struct bt_ruling){BT_NO, 0, NULL};
     int last = rules->row[rules->n - 1].action;
     return (struct bt_ruling){BT_YES, last == BT_ALLOW ? BT_DENY : BT_ALLOW, NULL};
 }
 
-static struct bt_ruling ruling_of(const struct rules_row *row, enum bt_match said)
+static struct bt_ruling ruling_of(const struct bt_rules *rules, uint32_t line, enum bt_match said)
 {
+    const struct rules_row *row = &rules->row[line];
+
+    if (said != BT_WAIT)
+        count_hit(rules, line);
     int action = said == BT_YES ? row->action : said == BT_BROKEN ? BT_DENY : 0;
 
     return (struct bt_ruling){said, action, row->line};
@@ -291,7 +299,7 @@ static struct bt_ruling rules_walk(const struct bt_rules *rules, struct bt_txn *
             continue;
         if (said == BT_WAIT)
             pause_at(memo, rules, i, term);
-        return ruling_of(row, said);
+        return ruling_of(rules, i, said);
     }
     return ruling_default(rules);
 }
@@ -369,7 +377,7 @@ static struct bt_ruling rules_find(const struct bt_rules *rules, struct bt_txn *
     else if (rules->has_default && at.walked != line && row->acls != NULL &&
              (said == BT_BROKEN || row->action == BT_DENY))
         at.memo->decided = row->acls;
-    return ruling_of(row, said);
+    return ruling_of(rules, line, said);
 }
 
 struct bt_ruling bt_rules_run(const struct bt_rules *rules, struct bt_txn *txn)
@@ -379,43 +387,6 @@ struct bt_ruling bt_rules_run(const struct bt_rules *rules, struct bt_txn *txn)
     const struct rules_row *row = &rules->row[0];
     /* A refusal has to leave behind the ACL that it looked at last; nobody asks that of the rest. */
     if (rules->certain && (row->acls == NULL || !rules->has_default || row->action == BT_ALLOW))
-        return (struct bt_ruling){BT_YES, row->action, row->line};
+        return ruling_of(rules, 0, BT_YES);
     return rules->index != NULL ? rules_find(rules, txn) : rules_walk(rules, txn);
-}
-
-/* ---- for bobtailctl and tests ---- */
-
-size_t rules_count(const struct bt_rules *rules)
-{
-    return rules == NULL ? 0 : rules->n;
-}
-
-const struct bt_line *rules_line(const struct bt_rules *rules, size_t i, int *action)
-{
-    if (action != NULL)
-        *action = rules->row[i].action;
-    return rules->row[i].line;
-}
-
-size_t rules_memory(const struct bt_rules *rules)
-{
-    if (rules == NULL || rules->index == NULL)
-        return 0;
-    return rules_index_memory(rules->index) +
-           (rules->before == NULL ? 0 : rules_index_memory(rules->before));
-}
-
-bt_str rules_text(const struct bt_acls *acls, struct bt_arena *arena)
-{
-    struct str_builder text;
-
-    str_builder_arena(&text, arena, 64);
-    for (uint32_t i = 0; acls != NULL && i < acls->n; i++) {
-        if (i > 0)
-            str_add_char(&text, ' ');
-        if (acls->term[i].negated)
-            str_add_char(&text, '!');
-        str_add(&text, acl_name(acls->term[i].acl));
-    }
-    return str_built(&text);
 }

@@ -21,12 +21,13 @@
 #include "base/str.h"
 #include "base/suggest.h"
 #include "bt.h"
+#include "proc/admin_rules.h"
 #include "proc/version.h"
 #include "stat/counter.h"
 #include "stat/counts.h"
 #include "stat/render.h"
 
-enum { CALLS_MAX = 64, LINE_MAX_BYTES = 1024, WORDS = 16 };
+enum { CALLS_MAX = 64, LINE_MAX_BYTES = 4096, WORDS = 64 };
 
 struct admin_call {
     struct hub_item item; /* first, so that an item leads to it */
@@ -234,6 +235,32 @@ static void do_version(struct admin_call *call, bt_str *word, size_t n)
     admin_done(call);
 }
 
+static void do_rules(struct admin_call *call, bt_str *word, size_t n)
+{
+    bool json = n == 1 && str_eq_literal(word[0], "--json");
+
+    if (n > 1 || (n == 1 && !json)) {
+        admin_failed(call, "rules takes --json and nothing else");
+        return;
+    }
+    admin_rules_print(call->out, json);
+    admin_done(call);
+}
+
+/* Another process answers; all that is left to do here is to let go of the connection. */
+static void do_explain(struct admin_call *call, bt_str *word, size_t n)
+{
+    struct admin_explain explain;
+
+    if (!admin_explain(call->item.fd, word, n, &explain)) {
+        admin_failed(call, "%s", explain.why);
+        return;
+    }
+    hub_remove(&call->admin->hub, &call->item);
+    call->stage = WAITING;
+    call_free(call);
+}
+
 /* ---- what does something ---- */
 
 static void act(struct admin_call *call, enum admin_act what, int64_t number)
@@ -294,7 +321,8 @@ static const struct {
 } commands[] = {
     {"stats", do_stats},     {"workers", do_workers}, {"segment", do_segment},
     {"version", do_version}, {"reload", do_reload},   {"rotate", do_rotate},
-    {"stop", do_stop},       {"idle", do_idle},       {"clock", do_clock},
+    {"rules", do_rules},     {"explain", do_explain}, {"stop", do_stop},
+    {"idle", do_idle},       {"clock", do_clock},
 };
 
 static void run_line(struct admin_call *call)

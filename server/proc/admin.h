@@ -6,6 +6,8 @@
  *   stats [--json|--openmetrics] [--kind KIND] [PATTERN]      counters
  *   workers [--json]                                          who serves
  *   segment                                                   where the shared segment can be mapped
+ *   rules [--json]                                            how often each rule decided
+ *   explain METHOD URL [from ADDR] [user NAME] [header NAME: VALUE]...   what http_access would say
  *   version
  *   reload, rotate, stop, idle close, clock +SECONDS          done when the answer comes
  *

@@ -14,6 +14,7 @@
 #include "conf/file.h"
 #include "plug/index.h"
 #include "plug/load.h"
+#include "plug/rules.h"
 #include "proc/start.h"
 #include "proc/version.h"
 
@@ -25,6 +26,7 @@ static struct start start;
 static int parse(const struct options *o)
 {
     start_init(&start, o);
+    rules_lint_wanted = true;
     bool good = start_load(&start);
     complain_print(&start.err, stderr, true);
     complain_fini(&start.err);
