@@ -17,6 +17,9 @@ is $origin->seen_header('/hop', 'Host'), $origin->addr, 'and Host cannot be take
 like $origin->seen_header('/hop', 'Via'), qr{^1\.1 proxy\.test \(bobtail/}, 'Via says who we are';
 is $origin->seen_header('/hop', 'X-Forwarded-For'), '127.0.0.1', 'X-Forwarded-For says for whom';
 
+sent('/cdn', 'CDN-Loop' => 'edge.test');
+is $origin->seen_header('/cdn', 'CDN-Loop'), 'edge.test', 'CDN-Loop is for those behind us, too';
+
 sent('/more', Via => '1.0 first', 'X-Forwarded-For' => '10.1.1.1');
 like $origin->seen_header('/more', 'Via'), qr{^1\.0 first, 1\.1 proxy\.test}, 'Via grows';
 is $origin->seen_header('/more', 'X-Forwarded-For'), '10.1.1.1, 127.0.0.1', 'so does the other';
