@@ -309,7 +309,7 @@ static void rules_write(const char *path, uint32_t n)
 }
 
 enum { REQUESTS = 4096 };
-static int runs = 20;
+static int runs = 60;
 static struct bt_txn request[REQUESTS];
 static char urls[REQUESTS][256];
 
