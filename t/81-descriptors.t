@@ -45,7 +45,7 @@ $wide->release('/hold');
 $_->close for @refused;
 my %refused = map { $_ => 1 } @refused;
 my @late = grep { $_->response(to => 'GET')->body eq 'late' } grep { !$refused{$_} } @held;
-# Seven, when bobtailctl's own connections are closed by then.
+# Mostly seven; fewer were seen once, on a busy machine, and why is not known.
 ok @late > 2, 'others are served';
 $_->close for grep { $_->socket } @held;
 done;
