@@ -13,7 +13,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +36,7 @@ enum { LINE_MAX_BYTES = 4096, TAGS = 16, TAG_BYTES = 24 };
 static int sink = 2;
 static char sink_path[1024]; /* "": not a file of ours */
 static bool also_stderr;
+static int system_log = -1;
 static enum bt_level level_most = BT_INFO;
 static char debug_tag[TAGS][TAG_BYTES];
 static unsigned debug_tags;
@@ -252,6 +256,38 @@ static void line_write(const char *line, size_t len)
         (void)!write(2, line, len);
 }
 
+bool log_syslog(const char *socket_path)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", socket_path);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&addr, sizeof(addr)) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    if (fd < 0)
+        return false;
+    if (system_log >= 0)
+        close(system_log);
+    system_log = fd;
+    return true;
+}
+
+/* `text` is without the time, which the receiver puts there (RFC 3164 4.3.2). */
+static void syslog_write(enum bt_level level, const char *text, size_t len)
+{
+    static const int severity[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
+    char line[LINE_MAX_BYTES + 64];
+    int n;
+
+    if (system_log < 0)
+        return;
+    n = snprintf(line, sizeof(line), "<%d>bobtail[%d]: %.*s", LOG_DAEMON | severity[level],
+                 (int)getpid(), (int)len, text);
+    (void)!send(system_log, line, (size_t)n, MSG_NOSIGNAL);
+}
+
 void bt_log_tagged(struct bt_txn *txn, const char *tag, enum bt_level level, const char *format,
                    ...)
 {
@@ -274,7 +310,7 @@ void bt_log_tagged(struct bt_txn *txn, const char *tag, enum bt_level level, con
     while (len > 0 && text[len - 1] == '\n')
         len--; /* a slip of ours, not another line */
 
-    size_t at = add_time(line, LINE_MAX_BYTES);
+    size_t at = add_time(line, LINE_MAX_BYTES), after_time = at;
     if (log_prefix_fn != NULL)
         at += log_prefix_fn(txn, line + at, 200);
     at += (size_t)snprintf(line + at, 64, "%.40s| %s", tag, level_word(level));
@@ -283,6 +319,7 @@ void bt_log_tagged(struct bt_txn *txn, const char *tag, enum bt_level level, con
         at += (size_t)snprintf(line + at, 8, "...");
     if (held > 0)
         at += (size_t)snprintf(line + at, 48, " (%llu more like this)", (unsigned long long)held);
+    syslog_write(level, line + after_time, at - after_time);
     line[at++] = '\n';
     line_write(line, at);
     if (level <= BT_WARN && log_on_line != NULL)

@@ -32,6 +32,10 @@ void log_level(enum bt_level);
 void log_debug_tag(const char *tag);
 void log_debug_none(void);
 
+/* -s: every line to the system's log too, a local datagram socket, as daemon.error and so on. Opened now,
+ * before rights are dropped; what it cannot take at once is lost. false: errno says why. */
+BT_MUST bool log_syslog(const char *socket_path);
+
 /* Upper floors put worker, exchange and client in front: writes text that ends in a blank ("w1 #12
  * 127.0.0.1 ") into `buf`, and returns its length. `txn` may be NULL. */
 extern size_t (*log_prefix_fn)(struct bt_txn *txn, char *buf, size_t cap);

@@ -218,7 +218,7 @@ static const struct option table[] = {
     {'a', NULL, "PORT", "listen on this port too", take_port},
     {'d', NULL, "LEVEL", "diagnostics to standard error too, 0 (errors) to 9 (all)", take_debug},
     {'X', NULL, NULL, "all diagnostics there are", take_debug_all},
-    {'s', NULL, NULL, "taken, but diagnostics go to cache_log alone", take_syslog},
+    {'s', NULL, NULL, "diagnostics to the system log, too", take_syslog},
     {'n', NULL, "NAME", "the service's name: ${service_name} in the configuration", take_service},
     {'z', NULL, NULL, "make missing cache folders", take_dirs},
     {'v', "version", NULL, "version, and what this program was built with", take_version},

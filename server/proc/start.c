@@ -122,6 +122,9 @@ static bool open_log(struct start *start)
     const char *path = settings_cache_log(!start->options->alone && !start->options->foreground,
                                           &given);
 
+    if (start->options->syslog && !log_syslog("/dev/log"))
+        bt_caution(&start->err, NULL, "-s: /dev/log: %s; is a system log running?",
+                   strerror(errno));
     if (path == NULL)
         log_close(); /* an earlier image's */
     if (path == NULL || log_open(path)) {

@@ -4,6 +4,8 @@
 #define BT_LOG_TAG "unit"
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -221,6 +223,30 @@ static int tidy(void **state)
     return rmdir(folder);
 }
 
+static void system_log(void **state)
+{
+    (void)state;
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    char got[256], wanted[64];
+
+    snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/syslog", folder);
+    assert_false(log_syslog(addr.sun_path));
+    assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+    assert_true(log_syslog(addr.sun_path));
+    bt_log(NULL, BT_WARN, "hello");
+    ssize_t n = recv(fd, got, sizeof(got) - 1, MSG_DONTWAIT);
+    assert_true(n > 0);
+    got[n] = '\0';
+    snprintf(wanted, sizeof(wanted), "<28>bobtail[%d]: ", (int)getpid());
+    assert_memory_equal(got, wanted, strlen(wanted));
+    assert_non_null(strstr(got, "unit| warning: hello"));
+    /* Nobody listens any more: lines are lost, and nothing else happens. */
+    close(fd);
+    bt_log(NULL, BT_WARN, "lost");
+    unlink(addr.sun_path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,7 +254,7 @@ int main(void)
         cmocka_unit_test_setup(long_lines, fresh), cmocka_unit_test_setup(cannot_be_forged, fresh),
         cmocka_unit_test_setup(levels, fresh),     cmocka_unit_test_setup(limited, fresh),
         cmocka_unit_test_setup(rotates, fresh),    cmocka_unit_test_setup(bad_place, fresh),
-        cmocka_unit_test_setup(panics, fresh),
+        cmocka_unit_test_setup(panics, fresh),     cmocka_unit_test_setup(system_log, fresh),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, tidy);
