@@ -1,0 +1,98 @@
+/* bt_cache.h - what a cache asks of an exchange: another answer, a copy of what passes, another try.
+ *
+ * The core knows nothing of freshness or keys. It can deliver an answer out of a *source* (memory of
+ * the module, perhaps still growing), give what the origin sends to a *sink*, go on without its
+ * client while the sink wants the rest, and run an exchange in the background. A sink that can be
+ * read again frees the origin from the pace of a slow client.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef BT_CACHE_H
+#define BT_CACHE_H
+
+#include "bt_txn.h"
+
+/* ---- heads ---- */
+
+/* The i-th field of the request, of the response: those that are passed on (hop-by-hop fields,
+ * and what Connection names, are skipped). false: there are not so many. */
+BT_API bool bt_req_field(struct bt_txn *, size_t i, bt_str *name, bt_str *value);
+BT_API bool bt_rep_field(struct bt_txn *, size_t i, bt_str *name, bt_str *value);
+BT_API bt_str bt_rep_reason(struct bt_txn *);
+
+/* For the origin: this field instead of the client's of that name; BT_STR_NONE: without it. The
+ * request that rules and logs see stays the client's. Copied. Up to phase UPSTREAM; the last call
+ * for a name stands, also for a retry. */
+BT_API void bt_upstream_set(struct bt_txn *, bt_str name, bt_str value);
+/* One field more in the final head that the client gets, wherever that comes from. Copied. */
+BT_API void bt_reply_add(struct bt_txn *, bt_str name, bt_str value);
+
+/* Squid's word for how it was answered ("TCP_MEM_HIT"), a literal; stands against what the core
+ * would say, except where the exchange ends in denial, error or abort. */
+BT_API void bt_tag(struct bt_txn *, const char *tag);
+BT_API const char *bt_tag_get(struct bt_txn *);
+
+/* Bytes of payload that the origin's response will have, by its head; -1: nobody knows. */
+BT_API int64_t bt_rep_length(struct bt_txn *);
+/* Wall clock, in milliseconds, of when the request went to the origin and when its head was whole; 0:
+ * has not happened. For the age of a response (RFC 9111 4.2.3). */
+BT_API int64_t bt_sent_ms(struct bt_txn *);
+BT_API int64_t bt_received_ms(struct bt_txn *);
+
+/* ---- a source: a body that somebody has ---- */
+
+enum bt_source_state {
+    BT_SOURCE_MORE,  /* there will be more: bt_resume() comes when there is */
+    BT_SOURCE_END,   /* that was all */
+    BT_SOURCE_BROKEN /* there will never be more: the client is cut off */
+};
+struct bt_source {
+    const struct bt_source_ops *ops;
+};
+struct bt_source_ops {
+    /* Pieces of the body from offset `from` on (0: its first byte), at most `max`. They stay where they are
+     * until close(). Returns how many; *state is about what follows them. */
+    int (*read)(struct bt_source *, int64_t from, bt_str *piece, int max,
+                enum bt_source_state *state);
+    void (*close)(struct bt_source *); /* called once, also when the client goes early */
+};
+
+/* From a hook of LOOKUP or RESPONSE, which then returns BT_ANSWER: deliver this. `head` is a whole
+ * response head in HTTP/1.1 ("HTTP/1.1 200 OK" CRLF fields CRLF CRLF) of end-to-end fields and without
+ * Content-Length; it is parsed as an origin's and stands as long as the source (or is in the
+ * exchange's arena). `length` of the body, -1: not known yet. `source` NULL: there is no body, and
+ * `length` (if not -1) is only told, as for 304. A HEAD request gets the head alone; the source is closed. From
+ * RESPONSE, what the origin has sent is discarded, unless a sink takes it: then both go on beside each other. */
+BT_API void bt_answer_from(struct bt_txn *, bt_str head, int64_t length, struct bt_source *);
+
+/* ---- a sink: a copy of the origin's body ---- */
+
+struct bt_sink {
+    const struct bt_sink_ops *ops;
+};
+struct bt_sink_ops {
+    /* The next pieces of payload: taken whole, or not at all (false). After false, and after end(),
+     * nothing more is called; sources opened before still give all that was taken. */
+    bool (*write)(struct bt_sink *, const bt_str *piece, int n);
+    /* The body is over: it was whole, or it was cut (by origin, timeout, limit or client). */
+    void (*end)(struct bt_sink *, bool whole);
+    /* A source of all that was and will be taken, for this exchange's own client, when it is too
+     * slow for the origin. NULL: no; the origin then waits for the client. */
+    struct bt_source *(*source)(struct bt_sink *, struct bt_txn *);
+    /* The client has left: shall the rest be fetched without it? (RFC 9111 has no opinion;
+     * quick_abort_*.) `received` of `length` bytes (-1: unknown) are there. */
+    bool (*wanted)(struct bt_sink *, int64_t received, int64_t length);
+};
+/* From a hook of RESPONSE: give the body to this sink, too. One an exchange. */
+BT_API void bt_tap(struct bt_txn *, struct bt_sink *);
+
+/* ---- without a client ---- */
+
+/* A second exchange with the same request, for its own sake: nobody gets its answer, a body goes to
+ * its sink or is dropped at once. It starts with phase LOOKUP when the loop comes to it, so that the
+ * caller may fill its bt_txn_memory() first; rules are not asked again. It is not logged. NULL: there
+ * are too many already (counted). */
+BT_API struct bt_txn *bt_background(struct bt_txn *);
+/* Is this one, or one whose client has left? */
+BT_API bool bt_without_client(struct bt_txn *);
+
+#endif
