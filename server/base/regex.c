@@ -21,6 +21,7 @@ struct regex {
 enum {
     STEPS = 1000000, /* about 10 ms; honest patterns need some thousands */
     HEAP_KB = 8192,
+    SURELY_SHORT = 8192,
     JIT_STACK = 512 * 1024
 };
 
@@ -41,7 +42,6 @@ static pcre2_code *compile(bt_str pattern, unsigned flags, struct regex_error *e
         pcre2_get_error_message(number, (PCRE2_UCHAR *)err->text, sizeof(err->text));
         return NULL;
     }
-    (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it, it is slower, not wrong */
     return code;
 }
 
@@ -79,6 +79,7 @@ struct regex *regex_new(struct bt_arena *arena, bt_str pattern, unsigned flags,
         return NULL;
     code = compile(text.text, flags, err);
     if (code != NULL) {
+        (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it, it is slower, not wrong */
         regex = regex_make(arena, text.n_literals == 1 ? text.literal[0] : BT_STR(""));
         regex->code = code;
         if (arena != NULL)
@@ -86,6 +87,26 @@ struct regex *regex_new(struct bt_arena *arena, bt_str pattern, unsigned flags,
     }
     regex_text_fini(&text);
     return regex;
+}
+
+/* A list may have a million patterns, and most of them are plain text, which PCRE2 would take: it
+ * stops at about 64 KB. */
+bool regex_fine(bt_str pattern, unsigned flags, struct regex_error *err)
+{
+    struct regex_text text;
+    pcre2_code *code = NULL;
+    bool fine;
+
+    if (!regex_text_init(&text, pattern, flags, err))
+        return false;
+    fine = text.plain && pattern.len < SURELY_SHORT;
+    if (!fine) {
+        code = compile(text.text, flags, err);
+        fine = code != NULL;
+    }
+    pcre2_code_free(code);
+    regex_text_fini(&text);
+    return fine;
 }
 
 void regex_free(struct regex *regex)

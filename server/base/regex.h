@@ -22,6 +22,8 @@ enum { REGEX_NOCASE = 1 };
 /* NULL with *err filled. Lives as long as the arena; NULL of the arena: regex_free() it. */
 struct regex *regex_new(struct bt_arena *, bt_str pattern, unsigned flags, struct regex_error *err);
 void regex_free(struct regex *);
+/* Would regex_new() make one? Without making it. */
+BT_MUST bool regex_fine(bt_str pattern, unsigned flags, struct regex_error *err);
 /* Anywhere in the text. BROKEN: over the step limit, or out of memory. */
 enum bt_match regex_match(const struct regex *, bt_str text);
 

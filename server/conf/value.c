@@ -343,13 +343,9 @@ static bool host_fine(bt_str host)
 static bool regex_check(const struct value_of *of, const struct bt_word *word, struct bt_error *err)
 {
     struct regex_error why = {.offset = 0};
-    struct regex *regex = regex_new(NULL, word->text, of->nocase ? (unsigned)REGEX_NOCASE : 0u,
-                                    &why);
 
-    if (regex != NULL) {
-        regex_free(regex);
+    if (regex_fine(word->text, of->nocase ? (unsigned)REGEX_NOCASE : 0u, &why))
         return true;
-    }
     const char *at = word->text.at;
     bool cut = strrchr(at, '[') != NULL && strchr(strrchr(at, '['), ']') == NULL;
     return bt_complain(err, word, "%s is no regular expression: %s, at byte %zu%s",

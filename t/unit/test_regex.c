@@ -14,6 +14,7 @@ static int ours(const char *pattern, const char *text, unsigned flags)
     struct regex *regex = regex_new(NULL, str_from(pattern), flags, &err);
     enum bt_match match;
 
+    assert_int_equal(regex_fine(str_from(pattern), flags, &err), regex != NULL);
     if (regex == NULL) {
         assert_true(err.text[0] != '\0');
         return -1;
@@ -179,6 +180,7 @@ static void ours_alone(void **state)
     assert_int_equal(err.offset, 2);
     assert_string_equal(err.text, "unmatched [");
     assert_null(regex_new(NULL, BT_STR("((a{1000}){1000}){1000}"), 0, &err));
+    assert_false(regex_fine(BT_STR("((a{1000}){1000}){1000}"), 0, &err));
     assert_true(err.text[0] != '\0');
     char deep[600];
     memset(deep, '(', 300);
