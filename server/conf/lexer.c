@@ -51,7 +51,7 @@ static void *grown(void *at, size_t n, size_t size)
 
 static void put(struct growing *text, const char *at, size_t n)
 {
-    if (text->room - text->len < n) {
+    if (text->at == NULL || text->room - text->len < n) {
         text->room = (text->len + n) * 2 + 64;
         text->at = grown(text->at, text->room, 1);
     }
