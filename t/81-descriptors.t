@@ -3,7 +3,7 @@ use Bobtail::Test;
 
 my $origin = origin('/a' => { body => 'one' });
 my $proxy = proxy(<<'CONF');
-max_filedescriptors 40
+max_filedescriptors 41
 CONF
 
 my $inside = client($proxy);

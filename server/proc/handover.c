@@ -38,6 +38,10 @@ static void keep_all(const struct handover *h, bool keep)
         keep_one(h->crew[i].segment, keep);
     for (size_t i = 0; i < h->n_workers; i++)
         keep_one(h->worker[i].line, keep);
+    for (size_t i = 0; i < h->n_zones; i++)
+        keep_one(h->zone[i].fd, keep);
+    for (size_t i = 0; i < h->n_wakes; i++)
+        keep_one(h->wake[i].fd, keep);
 }
 
 /* ---- writing ---- */
@@ -65,6 +69,12 @@ static bool write_text(FILE *out, const struct handover *h)
     for (size_t i = 0; i < h->n_workers; i++)
         fprintf(out, "worker %u %u %ld %d %d\n", h->worker[i].generation, h->worker[i].row,
                 (long)h->worker[i].pid, h->worker[i].line, h->worker[i].accepting);
+    for (size_t i = 0; i < h->n_zones; i++)
+        fprintf(out, "zone %d %d %llu %llu %s\n", h->zone[i].fd, ZONE_VERSION,
+                (unsigned long long)h->zone[i].size, (unsigned long long)h->zone[i].layout,
+                h->zone[i].name);
+    for (size_t i = 0; i < h->n_wakes; i++)
+        fprintf(out, "wake %d %u\n", h->wake[i].fd, h->wake[i].member);
     return fflush(out) == 0;
 }
 
@@ -131,6 +141,31 @@ static void read_worker(struct handover *h, const char *line)
     h->n_workers++;
 }
 
+/* Of another version: its descriptor is closed, by whoever gets it under no name. */
+static void read_zone(struct handover *h, const char *line)
+{
+    struct zone_paper *zone = &h->zone[h->n_zones];
+    unsigned long long size, layout;
+    int version, at = 0;
+
+    if (sscanf(line, "zone %d %d %llu %llu %n", &zone->fd, &version, &size, &layout, &at) != 4 ||
+        at == 0 || strlen(line + at) >= sizeof zone->name)
+        return;
+    if (version == ZONE_VERSION)
+        strcpy(zone->name, line + at);
+    zone->size = size;
+    zone->layout = layout;
+    h->n_zones++;
+}
+
+static void read_wake(struct handover *h, const char *line)
+{
+    struct handover_wake *wake = &h->wake[h->n_wakes];
+
+    if (sscanf(line, "wake %d %u", &wake->fd, &wake->member) == 2)
+        h->n_wakes++;
+}
+
 static void read_path(const char *line, const char *format, int *fd, char *path)
 {
     int at = 0;
@@ -150,6 +185,10 @@ static void read_line(struct handover *h, const char *line)
         read_crew(h, line);
     else if (strncmp(line, "worker ", 7) == 0)
         read_worker(h, line);
+    else if (strncmp(line, "zone ", 5) == 0)
+        read_zone(h, line);
+    else if (strncmp(line, "wake ", 5) == 0)
+        read_wake(h, line);
     else if (strncmp(line, "log ", 4) == 0 && strlen(line + 4) < sizeof h->log_path)
         strcpy(h->log_path, line + 4);
     else if (strncmp(line, "control ", 8) == 0)
@@ -207,6 +246,8 @@ enum handover_found handover_read(struct handover *h, struct bt_arena *arena, bo
     h->socket = bt_alloc(arena, lines * sizeof *h->socket);
     h->crew = bt_alloc(arena, lines * sizeof *h->crew);
     h->worker = bt_alloc(arena, lines * sizeof *h->worker);
+    h->zone = bt_alloc(arena, lines * sizeof *h->zone);
+    h->wake = bt_alloc(arena, lines * sizeof *h->wake);
     for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
         read_line(h, line);

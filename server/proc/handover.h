@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "bt_mem.h"
+#include "stat/zone.h"
 
 enum { HANDOVER_KEY = 128, HANDOVER_PATH = 4096, HANDOVER_SILENT = 64 };
 
@@ -29,6 +30,10 @@ struct handover_worker {
     int line;
     bool accepting;
 };
+struct handover_wake { /* the eventfd of a member (stat/member.h) */
+    unsigned member;
+    int fd;
+};
 struct handover {
     unsigned generation; /* of the image that leaves */
     int64_t started;     /* wall clock of the first one */
@@ -46,6 +51,10 @@ struct handover {
     size_t n_crews;
     struct handover_worker *worker;
     size_t n_workers;
+    struct zone_paper *zone;
+    size_t n_zones;
+    struct handover_wake *wake;
+    size_t n_wakes;
 };
 
 /* Write it down, and set the variable. `keep` lets the descriptors survive the exec. Returns the

@@ -26,6 +26,7 @@
 #include "proc/settings.h"
 #include "proc/start.h"
 #include "stat/counter.h"
+#include "stat/member.h"
 
 enum {
     ERRANDS = 16,
@@ -179,6 +180,34 @@ static void toggle_debug(void)
 
 /* ---- reload ---- */
 
+static void hand_zone(void *arg, const struct zone_paper *zone)
+{
+    struct handover *h = arg;
+
+    h->zone[h->n_zones++] = *zone;
+}
+
+static void hand_shared(struct handover *h)
+{
+    h->zone = bt_alloc(m.start.arena, zone_count() * sizeof *h->zone);
+    zone_each(hand_zone, h);
+    h->wake = bt_alloc(m.start.arena, BT_MEMBERS_MAX * sizeof *h->wake);
+    for (unsigned i = 0; i < BT_MEMBERS_MAX; i++)
+        if (member_fd(i) >= 0)
+            h->wake[h->n_wakes++] = (struct handover_wake){i, member_fd(i)};
+}
+
+static void take_shared(const struct handover *left)
+{
+    for (size_t i = 0; i < left->n_zones; i++)
+        if (left->zone[i].name[0] != '\0')
+            zone_left(&left->zone[i]);
+        else
+            close(left->zone[i].fd);
+    for (size_t i = 0; i < left->n_wakes; i++)
+        member_left(left->wake[i].member, left->wake[i].fd);
+}
+
 /* All that the next image gets. In the start's arena, which ends with this image. */
 static struct handover handover_now(void)
 {
@@ -213,6 +242,7 @@ static struct handover handover_now(void)
                     crew->generation, hand->row, hand->pid, hand->line.fd, hand->accepting};
         }
     }
+    hand_shared(&h);
     h.generation = m.crew->generation;
     h.started = m.crew->segment.head->started;
     h.shift_ms = m.crew->segment.head->clock_shift_ms;
@@ -347,6 +377,7 @@ static void leave(void)
     reload_leave();
     daemon_leave();
     sockets_close_left(&m.start.left);
+    zone_leave();
     for (struct crew *crew = m.crew->older; crew != NULL; crew = crew->older)
         segment_close(&crew->segment);
     if (!m.has_served && m.start.options->ready_fd >= 0)
@@ -719,6 +750,7 @@ int master_run(const struct options *options)
     case HANDOVER_FOUND:
         m.start.resumed = true;
         m.has_served = m.start.left.ready;
+        take_shared(&m.start.left);
         /* Until the new configuration names its own: what is wrong with it must be told, too. */
         if (m.start.left.log_path[0] != '\0' && log_open(m.start.left.log_path))
             m.start.log_path = m.start.left.log_path;

@@ -29,6 +29,8 @@
 #include "proc/settings.h"
 #include "proc/version.h"
 #include "stat/counter.h"
+#include "stat/member.h"
+#include "stat/zone.h"
 
 /* In order of their setups: ours first, since umask stands before a log is opened. */
 const struct bt_module *const start_modules[] = {&proc_module,  &flow_module,  &fields_module,
@@ -86,6 +88,12 @@ bool start_load(struct start *start)
     if (start->generation == NULL)
         return false;
     start->workers = o->alone ? 1 : settings_workers();
+    /* Those of two generations have numbers at a time. */
+    if (start->workers > BT_MEMBERS_MAX / 2) {
+        bt_caution(&start->err, NULL, "%u workers are more than there can be; there will be %d",
+                   start->workers, BT_MEMBERS_MAX / 2);
+        start->workers = BT_MEMBERS_MAX / 2;
+    }
     return true;
 }
 
@@ -285,6 +293,20 @@ static bool open_control(struct start *start, const struct admin_owner *owner)
     return true;
 }
 
+/* Places for two generations of workers, and for two more that died and are not buried yet. The one
+ * process of -N hands nothing over. */
+static bool make_members(struct start *start)
+{
+    bool alone = start->options->alone;
+
+    if (!member_make(alone ? 1 : 2 * start->workers + 2, &start->err))
+        return false;
+    zone_settle();
+    if (alone)
+        zone_leave();
+    return true;
+}
+
 static bool make_segment(struct start *start)
 {
     if (!flow_share(start->workers))
@@ -310,6 +332,7 @@ bool start_files(struct start *start, const struct admin_owner *owner)
 {
     bool good = make_segment(start);
 
+    good &= make_members(start);
     good &= take_pidfile(start);
     if (good)
         good = open_control(start, owner);

@@ -24,19 +24,22 @@
 #include "proc/daemon.h"
 #include "proc/settings.h"
 #include "stat/counter.h"
+#include "stat/member.h"
 
 static struct {
     const struct worker_birth *birth;
     struct watch line;
     struct timeout_class lifetime; /* until what is left is cut */
     struct timeout_class last;     /* until what cannot even be cut is left behind */
-    struct timeout lifetime_is, last_is;
+    struct timeout_class second;   /* until we look who has died */
+    struct timeout lifetime_is, last_is, second_is;
+    struct watch wake; /* other members wake us */
     enum { CARRYING, DRAINING, STOPPING, CUTTING } stage;
     bool left_behind; /* something would not even close */
 } self;
 
 /* How long connections may take to close once they are cut; then the process ends with them. */
-enum { CUT_MS = 1000 };
+enum { CUT_MS = 1000, SECOND_MS = 1000 };
 
 /* What stands before a line of the diagnostics log: "w1 #12 192.0.2.1 ". */
 static size_t log_prefix(struct bt_txn *txn, char *buf, size_t cap)
@@ -187,6 +190,40 @@ static void line_ready(struct watch *watch, unsigned what)
     stop();
 }
 
+/* ---- other members ---- */
+
+static void wake_ready(struct watch *watch, unsigned what)
+{
+    (void)watch;
+    (void)what;
+    member_wake();
+}
+
+static void second_expired(struct timeout *t)
+{
+    timeout_set(&self.second, t);
+    member_tick();
+}
+
+/* With the modules started, so that those who died when nobody lived can be buried. */
+static void membership_begin(void)
+{
+    int fd = member_fd(bt_member());
+
+    if (fd >= 0)
+        loop_watch(&self.wake, fd, WATCH_READ, wake_ready, NULL);
+    timeout_class_init(&self.second, (bt_duration){SECOND_MS}, second_expired);
+    timeout_set(&self.second, &self.second_is);
+    member_tick();
+}
+
+static void membership_end(void)
+{
+    loop_unwatch(&self.wake);
+    timeout_class_fini(&self.second);
+    member_give_back();
+}
+
 /* ---- beginning ---- */
 
 /* The master's signals are not ours: it hears them for all of us. */
@@ -227,8 +264,15 @@ bool worker_open(const struct worker_birth *birth)
         return false;
     timeout_class_init(&self.lifetime, settings->shutdown_lifetime, lifetime_expired);
     timeout_class_init(&self.last, (bt_duration){CUT_MS}, last_expired);
+    if (!member_claim()) {
+        bt_log(NULL, BT_ERROR,
+               "too many workers live, of this generation and of older ones that have not left "
+               "yet; end those");
+        return false;
+    }
     if (!generation_start(generation_current) || !flow_start())
         return false;
+    membership_begin();
     listen_on_mine();
     return true;
 }
@@ -240,6 +284,7 @@ bool worker_close(void)
     if (self.left_behind || later_busy())
         return false;
     flow_stop();
+    membership_end();
     return true;
 }
 
