@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "bt_clock.h"
 
 static const char days[7][10] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                  "Thursday", "Friday", "Saturday"};
@@ -182,4 +183,36 @@ void date_print(char out[DATE_LEN], int64_t seconds)
     put_digits(out + 17, rest / 3600, 2);
     put_digits(out + 20, rest / 60 % 60, 2);
     put_digits(out + 23, rest % 60, 2);
+}
+
+/* ---- for modules ---- */
+
+/* Every letter in the case that it has in a proper date: upper at the start of a word and in GMT. */
+static size_t recase(char *out, bt_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        bool starts = i == 0 || !str_is(text.at[i - 1], STR_ALPHA);
+
+        out[i] = str_lower(text.at[i]);
+        if (starts && str_is(out[i], STR_ALPHA))
+            out[i] = (char)(out[i] - 'a' + 'A');
+    }
+    if (text.len > 4 && memcmp(out + text.len - 4, " Gmt", 4) == 0)
+        memcpy(out + text.len - 4, " GMT", 4);
+    return text.len;
+}
+
+bool bt_date_parse(bt_str text, int64_t now, int64_t *seconds)
+{
+    enum { LONGEST = 33 }; /* "Wednesday, 09-Nov-94 08:49:37 GMT" */
+    char buf[LONGEST];
+
+    if (text.len > LONGEST)
+        return false;
+    return date_parse((bt_str){buf, recase(buf, text)}, now, seconds);
+}
+
+void bt_date_print(char out[BT_DATE_LEN], int64_t seconds)
+{
+    date_print(out, seconds);
 }

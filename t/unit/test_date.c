@@ -1,6 +1,7 @@
 /* test_date.c - HTTP dates: the three forms, what is none of them, and printing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bt_clock.h"
 #include "http/date.h"
 #include "unit.h"
 
@@ -35,6 +36,40 @@ static void good(void **state)
         if (!date_parse(str_from(rows[i].text), NOW, &seconds) || seconds != rows[i].seconds)
             fail_msg("%s: %lld", rows[i].text, (long long)seconds);
     }
+}
+
+/* What modules get: the same, but for the case of letters. */
+static void any_case(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t seconds; /* -1: not a date */
+    } rows[] = {
+        {"Sun, 06 Nov 1994 08:49:37 GMT", 784111777},
+        {"SUN, 06 NOV 1994 08:49:37 gmt", 784111777},
+        {"sunday, 06-nov-94 08:49:37 gMt", 784111777},
+        {"sUN nOV  6 08:49:37 1994", 784111777},
+        {"Wednesday, 06-NOV-94 08:49:37 GMT", 784111777},
+        {"Sun, 06 Nov 1994 08:49:37 UTC", -1},
+        {"Sun, 06 Nov 1994 08:49:37 GMT ", -1},
+        {"Sun, 06 Nov 1994 08:49:37 gmtx", -1},
+        {"gmt", -1},
+        {"", -1},
+        {"0", -1},
+        {"Wednesday, 06-Nov-1994 08:49:37 GMT", -1},
+    };
+    char text[BT_DATE_LEN];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t seconds = -1;
+
+        if (bt_date_parse(str_from(rows[i].text), NOW, &seconds) != (rows[i].seconds != -1) ||
+            seconds != rows[i].seconds)
+            fail_msg("%s: %lld", rows[i].text, (long long)seconds);
+    }
+    bt_date_print(text, 784111777);
+    assert_str(((bt_str){text, sizeof text}), "Sun, 06 Nov 1994 08:49:37 GMT");
 }
 
 static void bad(void **state)
@@ -137,11 +172,8 @@ static void printed_is_parsed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good),
-        cmocka_unit_test(bad),
-        cmocka_unit_test(bounded),
-        cmocka_unit_test(printed),
-        cmocka_unit_test(printed_is_parsed),
+        cmocka_unit_test(good),    cmocka_unit_test(any_case), cmocka_unit_test(bad),
+        cmocka_unit_test(bounded), cmocka_unit_test(printed),  cmocka_unit_test(printed_is_parsed),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
