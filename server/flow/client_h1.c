@@ -43,6 +43,7 @@ static void h1_head(struct bt_txn *txn, int64_t length)
         hop_via(&w, &txn->rep, core->via_text);
     writer_fields(&w, &txn->rep);
     writer_str(&w, txn->answer_fields);
+    writer_str(&w, txn->reply_fields);
     if (pages->show_rule && txn->rule != NULL)
         writer_field(&w, BT_STR("X-Bobtail-Rule"), access_place(txn, txn->rule));
     h1_framing(txn, &w, length);

@@ -40,7 +40,8 @@ bool frame_write(struct stream *stream, const struct framed *f, int64_t *bytes)
 
 struct writer frame_writer(struct bt_txn *txn, const struct head *received)
 {
-    size_t need = received->bytes + txn->answer_fields.len + txn->url.text.len + FRAME_ROOM;
+    size_t need = received->bytes + txn->answer_fields.len + txn->reply_fields.len +
+                  txn->overlay_bytes + txn->url.text.len + FRAME_ROOM;
 
     if (need <= BUFFER_OUT)
         return writer_on(buffer_out(), BUFFER_OUT);

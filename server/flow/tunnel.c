@@ -49,6 +49,9 @@ static bt_str tunnel_head(struct bt_txn *txn)
 
     if (txn->req.method_id == METHOD_CONNECT) {
         txn->rep = (struct head){.status = 200, .minor = 1, .content_length = -1};
+        if (txn->reply_fields.len > 0)
+            return bt_str_printf(txn->arena, "HTTP/1.1 200 Connection established\r\n%.*s\r\n",
+                                 BT_STR_ARGS(txn->reply_fields));
         return BT_STR("HTTP/1.1 200 Connection established\r\n\r\n");
     }
     w = frame_writer(txn, &txn->rep);
@@ -59,6 +62,7 @@ static bt_str tunnel_head(struct bt_txn *txn)
     if (core->via)
         hop_via(&w, &txn->rep, core->via_text);
     writer_fields(&w, &txn->rep);
+    writer_str(&w, txn->reply_fields);
     writer_field(&w, BT_STR("Upgrade"), protocol);
     writer_field(&w, BT_STR("Connection"), BT_STR("upgrade"));
     writer_end(&w);

@@ -146,7 +146,7 @@ enum go txn_phase(struct bt_txn *txn, enum bt_phase phase, bool *done)
         break;
     case BT_ANSWER:
         *done = false;
-        txn->tag = "TCP_HIT";
+        txn_tag(txn, "TCP_HIT");
         txn->step = STEP_refuse;
         return GO_ON;
     case BT_REFUSE:

@@ -127,6 +127,9 @@ struct bt_txn {
     struct slots slots;            /* memory of modules */
     struct deferred resume;        /* bt_resume() was called */
     struct upgrade *upgrade;       /* NULL: the client asks for no other protocol */
+    struct overlay *overlay;       /* what the origin gets instead (heads.c); NULL: the request */
+    size_t overlay_bytes;          /* room for it, at most */
+    bool req_marked;               /* its hop-by-hop fields are dropped */
 
     /* The way up. */
     struct resolve *resolve; /* NULL: the host is an address, or nobody asked yet */
@@ -170,6 +173,7 @@ struct bt_txn {
     const char *deny_page;   /* "ERR_ACCESS_DENIED"; also when nothing was sent, for logs */
     const char *deny_detail; /* a phrase for people: what was wrong */
     bt_str answer_fields, answer_body;
+    bt_str reply_fields; /* bt_reply_add(): whole lines for any final head */
 
     /* For logs and counters. */
     uint64_t number; /* of this worker; makes a log line findable */
@@ -177,6 +181,7 @@ struct bt_txn {
     struct txn_bytes bytes;
     enum txn_end ended;
     const char *tag;       /* Squid's result: "TCP_MISS" */
+    bool tagged;           /* a module has said it, see txn_tag() */
     const char *hierarchy; /* Squid's way: "HIER_DIRECT" */
     int dial_errno;        /* of the last connection that failed; 0: none */
 };
@@ -191,6 +196,13 @@ void txn_abort(struct bt_txn *, enum txn_end);
 
 /* From within a step: go on with an answer of our own. Returns GO_ON. */
 enum go txn_refuse(struct bt_txn *, int status, const char *page, const char *detail);
+
+/* How it is answered, unless a module has its own word for it. Denials assign txn->tag. */
+static inline void txn_tag(struct bt_txn *txn, const char *tag)
+{
+    if (!txn->tagged)
+        txn->tag = tag;
+}
 
 /* Whether the same request may be sent a second time without harm (RFC 9110 9.2.2). */
 bool txn_retriable(const struct bt_txn *);
@@ -208,6 +220,13 @@ enum go step_receive(struct bt_txn *);
 enum go step_deliver(struct bt_txn *);
 enum go step_refuse(struct bt_txn *);
 enum go step_finish(struct bt_txn *);
+
+/* heads.c: hop-by-hop fields of the request are dropped, once. */
+void heads_mark(struct bt_txn *);
+/* heads.c: what bt_upstream_set() said: hide those fields of the request, write the others, and show
+ * them again. Between the two the request's fields are written. */
+void heads_hide(struct bt_txn *);
+void heads_overlay(struct bt_txn *, struct writer *);
 
 /* local.c: is this the end of its way? GO_ON with txn->step changed: it is. */
 enum go local_look(struct bt_txn *);

@@ -240,7 +240,9 @@ static bt_str request_head(struct bt_txn *txn)
     char client[ADDR_TEXT];
     size_t client_len = addr_print_sockaddr(&txn->session->peer.any, client);
 
-    hop_mark(req);
+    heads_mark(txn);
+    if (txn->overlay != NULL)
+        heads_hide(txn);
     for (unsigned i = 0; i < req->n; i++)
         if (req->field[i].id == HEADER_HOST)
             req->field[i].drop = true; /* the URL says the host (RFC 9112 3.2.2) */
@@ -251,6 +253,8 @@ static bt_str request_head(struct bt_txn *txn)
     hop_forwarded_for(&w, req, (enum forwarded_for)core->forwarded_for,
                       (bt_str){client, client_len});
     writer_fields(&w, req);
+    if (txn->overlay != NULL)
+        heads_overlay(txn, &w);
     request_login(txn, &w);
     writer_framing(&w, txn->upload.kind, req->content_length);
     if (upgrade_offer(txn).len > 0) {
@@ -318,7 +322,7 @@ enum go step_upstream(struct bt_txn *txn)
     go = access_ask(txn, ACCESS_MISS, &done);
     if (!done)
         return go;
-    txn->tag = tunnel ? "TCP_TUNNEL" : "TCP_MISS";
+    txn_tag(txn, tunnel ? "TCP_TUNNEL" : "TCP_MISS");
     switch (origin_addrs(txn)) {
     case BT_YES:
         break;

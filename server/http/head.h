@@ -118,7 +118,8 @@ struct head_field {
     bt_str name;  /* as received */
     bt_str value; /* without the blanks around it; may be empty; never holds CR, LF or NUL */
     enum header_id id;
-    bool drop; /* must not travel on; see hop.h */
+    bool drop;   /* must not travel on; see hop.h */
+    bool hidden; /* dropped while this head is written; for whoever sets and clears it */
 };
 
 struct head {

@@ -466,7 +466,7 @@ static enum head_fault parse_fields(struct parser *p)
             return FAULT_FOLD; /* only the first line can get here: a fold of the first line */
         if (head->n == p->max_fields)
             return FAULT_MANY;
-        field->drop = false;
+        field->drop = field->hidden = false;
         if ((fault = parse_name(p, field)) != FAULT_NONE ||
             (fault = parse_value(p, field)) != FAULT_NONE)
             return fault;
