@@ -32,6 +32,7 @@ struct flight {
     void (*wake)(void *arg); /* something changed: state, or bytes to read */
     void *arg;
     struct flight *next, **link; /* of this worker's, by entry */
+    struct store_ref whole;      /* a pin of its own on what is whole: the leader may go */
 };
 
 enum flight_role flight_join(struct flight *, bt_str key, void (*wake)(void *), void *arg);
@@ -42,7 +43,8 @@ bool flight_ref(const struct flight *, struct store_ref *);
 enum flight_state flight_progress(const struct flight *, int64_t *written, int64_t *length);
 /* Leave, in any role; a leader that never said how it went has failed. Does nothing when not joined. */
 void flight_leave(struct flight *);
-/* How many others follow this leader, in all workers (for quick_abort: their fetch goes on). */
+/* How many others follow this leader (for quick_abort: their fetch goes on); of other workers, each
+ * counts as one. */
 unsigned flight_followers(const struct flight *);
 
 /* The leader. */

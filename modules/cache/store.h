@@ -23,7 +23,7 @@ struct store_meta {
     uint32_t flags;      /* of the policy */
     uint32_t stale_ms_s; /* free for the policy */
     uint16_t status;
-    uint16_t spare[3];
+    uint16_t own[3]; /* the store's; whatever the policy writes there */
 };
 
 /* A pinned record. In the reader's memory; plain data. */
@@ -51,18 +51,21 @@ struct store {
     /* Pieces of the body from an offset on; they stand until the pin goes. Returns how many. */
     int (*read)(const struct store_ref *, int64_t from, bt_str *piece, int max);
 
-    /* Begin a record: body of `length` bytes (space is reserved) or -1. NULL: there is no room for
-     * it, counted. Nothing can be found under the key until commit(). */
+    /* Begin a record: body of `length` bytes or -1. NULL: there is no room for it, counted. Nothing
+     * can be found under the key until commit(). Room for a body that is large is made as it comes,
+     * so that nobody is pushed out for what may never arrive, and no call takes long. */
     struct store_writer *(*begin)(bt_str key, const struct store_meta *, bt_str head,
                                   int64_t length);
     bool (*write)(struct store_writer *, const bt_str *piece, int n); /* false: no room; cancel() */
-    /* Found from now on, instead of what was under the key. false: it was not possible. The writer is gone. */
+    /* Found from now on, instead of what was under the key. false: it was not possible, or there are
+     * fewer bytes than begin() was told. The writer is gone. */
     bool (*commit)(struct store_writer *);
     void (*cancel)(struct store_writer *);
     /* A pin on what is being written (its length is what was written so far), for those who follow. */
     bool (*peek)(struct store_writer *, struct store_ref *);
 
-    /* The same body under a new head (304): no byte of a large body is copied. */
+    /* The same body under a new head (304): no byte of a large body is copied. false: there is no
+     * room, or the record is no longer what is found under its key. */
     bool (*renew)(const struct store_ref *, const struct store_meta *, bt_str head);
     /* true: there was one. */
     bool (*remove)(bt_str key);
@@ -78,6 +81,30 @@ extern const struct store store_ram;
 enum ram_policy { RAM_S3FIFO, RAM_LRU };
 bool ram_setup(int64_t bytes, int64_t object_max, enum ram_policy, struct bt_error *);
 bool ram_start(void); /* each worker */
+void ram_stop(void);  /* each worker, drained: nothing of it is left in the zone */
+
+/* What the store and the flights count. The policy lists these rows among its counters, in this
+ * order and next to each other, and sets ram_counted to add to the row of that number. */
+#define RAM_COUNTERS(X)                                                                            \
+    X(ram_refused, "cache.ram_refused", BT_COUNT, "objects",                                       \
+      "Not kept: too large, or no room could be made.")                                            \
+    X(ram_evicted, "cache.ram_evicted", BT_COUNT, "objects", "Pushed out to make room.")           \
+    X(ram_moved, "cache.ram_moved", BT_COUNT, "objects",                                           \
+      "Copied within memory, since they had been used, when the room around them was freed.")      \
+    X(ram_crowded, "cache.ram_crowded", BT_COUNT, "objects",                                       \
+      "Pushed out of the index by others whose keys fall into the same place.")                    \
+    X(ram_ghosts, "cache.ram_ghosts", BT_COUNT, "objects",                                         \
+      "Came again soon after they were pushed out, and are kept longer.")                          \
+    X(ram_corrupt, "cache.ram_corrupt", BT_COUNT, "objects",                                       \
+      "Records that made no sense, and were taken for misses: this must not happen.")              \
+    X(flights_full, "cache.flights_full", BT_COUNT, "requests",                                    \
+      "Fetched alone, since too many fetches were under way.")                                     \
+    X(flights_lost, "cache.flights_lost", BT_COUNT, "fetches",                                     \
+      "Fetches whose worker died; those who waited began again.")
+#define RAM_COUNT_(id, name, kind, unit, doc) COUNT_##id,
+enum ram_count { RAM_COUNTERS(RAM_COUNT_) RAM_COUNTS };
+extern void (*ram_counted)(enum ram_count what, int64_t by);
+
 /* Of all workers together. */
 struct ram_sums {
     int64_t size;    /* of the zone */
