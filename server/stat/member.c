@@ -103,9 +103,9 @@ void member_left(unsigned member, int fd)
         close(fd);
 }
 
-static void close_all(void)
+static void close_from(unsigned first)
 {
-    for (unsigned i = 0; i < BT_MEMBERS_MAX; i++)
+    for (unsigned i = first; i < BT_MEMBERS_MAX; i++)
         if (wake_fd[i] > 0) {
             close(wake_fd[i] - 1);
             wake_fd[i] = 0;
@@ -127,10 +127,11 @@ bool member_make(unsigned n, struct bt_error *err)
         return false;
     page = bt_zone_memory(zone);
     if (!bt_zone_kept(zone)) {
-        close_all(); /* they belong to numbers of another page */
+        close_from(0); /* they belong to numbers of another page */
         for (unsigned i = 0; i < BT_MEMBERS_MAX; i++)
             bt_lock_init(&page->place[i].is.lock);
     }
+    close_from(n); /* there were more workers; what is left of them looks once a second */
     for (unsigned i = 0; i < n && i < BT_MEMBERS_MAX; i++) {
         if (wake_fd[i] > 0)
             continue;
@@ -231,5 +232,5 @@ void member_forget(void)
     member_give_back();
     page = NULL;
     n_deaths = n_wakes = 0;
-    close_all();
+    close_from(0);
 }

@@ -20,7 +20,7 @@
 
 /* An eventfd that the image before us had. */
 void member_left(unsigned member, int fd);
-/* The page and `n` eventfds at least; before zone_settle(). false: complained. */
+/* The page and `n` eventfds; before zone_settle(). false: complained. */
 BT_MUST bool member_make(unsigned n, struct bt_error *);
 /* The eventfd of that place; -1: none. For handing over. */
 int member_fd(unsigned member);
