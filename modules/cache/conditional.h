@@ -4,7 +4,7 @@
 #ifndef CACHE_CONDITIONAL_H
 #define CACHE_CONDITIONAL_H
 
-#include "fields.h"
+#include "headtext.h"
 
 /* ---- entity tags ---- */
 
@@ -54,9 +54,10 @@ bool validation_holds(const struct validators *stored, const struct fields *repl
 
 /* ---- heads (text as bt_answer_from() wants it) ---- */
 
-/* The stored head with the fields of the 304 instead of its own of the same names (RFC 9111
- * 3.2), but those of the content itself and of the hop. `reply` needs .at. */
-bt_str validation_merge(struct bt_arena *, bt_str stored, const struct fields *reply);
+/* The stored head with the fields of the 304 (`from`: its .reply, .said, .received, .drop_cookies)
+ * instead of its own of the same names (RFC 9111 3.2), but those of the content and of the hop. The
+ * Date is that of the 304, or of its arrival. */
+bt_str validation_merge(struct bt_arena *, bt_str stored, const struct headtext_store *from);
 /* 304 for a client: Date, ETag, Vary, Content-Location, Cache-Control, Expires, and Last-
  * Modified when there is no ETag. */
 bt_str condition_head_304(struct bt_arena *, bt_str stored);

@@ -28,6 +28,12 @@ static inline bool fields_has(const struct fields *f, bt_str name)
 
 /* ---- small things that every file here needs ---- */
 
+/* A bt_str in a static table. */
+#define FIELDS_TEXT(literal)                                                                       \
+    {                                                                                              \
+        "" literal, sizeof(literal) - 1                                                            \
+    }
+
 /* Without blanks (space, tab) at both ends. */
 bt_str fields_trim(bt_str);
 /* The next member of a comma-separated list, trimmed; commas in quoted strings do not separate.

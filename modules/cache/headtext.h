@@ -52,6 +52,9 @@ struct headtext_store {
     bool drop_cookies;          /* Set-Cookie is left out, as Squid does */
 };
 bt_str headtext_store(struct bt_arena *, const struct headtext_store *);
+/* Its parts: is a field of that name stored, and a Date line. */
+bool headtext_keeps(const struct headtext_store *, bt_str name);
+void headtext_add_date(struct headtext_out *, int64_t ms);
 
 /* ---- Cache-Status (RFC 9211) ---- */
 

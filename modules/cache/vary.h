@@ -25,11 +25,13 @@ enum vary_is vary_read(struct vary *, const struct fields *reply);
 bt_str vary_text(struct bt_arena *, const struct vary *);
 enum vary_is vary_parse(struct vary *, bt_str text);
 
-/* The secondary key of a request: one line for each name, absent told from empty. Whitespace
- * around commas and empty members do not count, several lines are one list (RFC 9111 4.1); of
- * Accept-Encoding, Accept-Language and Accept-Charset neither case nor blanks around ";" do. The
- * order of members is left as it is: it may mean something to the origin. Fields that are no
- * lists (User-Agent, Cookie...) are taken as they are. */
+/* The secondary key of a request: one line for each name, absent told from empty. Whitespace around
+ * commas and empty members do not count, several lines are one list (RFC 9111 4.1). Of
+ * Accept-Encoding, Accept-Language and Accept-Charset neither case nor blanks around ";" count; of
+ * Accept-Encoding the order neither, since whatever was chosen is as acceptable. Other lists keep
+ * their order: with languages it often means a preference. Fields that are no lists (User-Agent,
+ * Cookie...) are taken as they are. As long as the values are; never has a byte below space but the
+ * line ends. */
 bt_str vary_key(struct bt_arena *, const struct vary *, const struct fields *request);
 
 #endif
