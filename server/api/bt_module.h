@@ -58,6 +58,8 @@ BT_API const char *bt_nearest(bt_str text, const char *const *names);
 BT_API bt_str bt_acl_name(void);
 /* From there, too: it is about who is logged in, so that a refusal by it is a challenge. */
 BT_API void bt_acl_asks_login(void);
+/* From .setup on: some ACL of that type, used or not, has this very word ("method", "PURGE"). */
+BT_API bool bt_acl_has(const char *type, bt_str word);
 
 /* ---- phases, in the order in which one exchange meets them ---- */
 

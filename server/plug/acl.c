@@ -668,3 +668,19 @@ size_t acl_kind_size(const struct acl_kind *kind)
 {
     return kind->n;
 }
+
+bool bt_acl_has(const char *type, bt_str word)
+{
+    const struct acls *acls = acl_self.conf;
+
+    for (size_t i = 0; i < acls->n; i++) {
+        const struct acl *acl = acls->acl[i];
+        if (!bt_str_eq(acl->type_at.text, str_from(type)))
+            continue;
+        for (const struct acl_values *line = acl->values; line != NULL; line = line->next)
+            for (size_t k = 0; k < line->args.n; k++)
+                if (bt_str_eq(line->args.word[k].text, word))
+                    return true;
+    }
+    return false;
+}
