@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -72,6 +73,7 @@ static pid_t child(void (*run)(void))
     assert_true(pid >= 0);
     if (pid > 0)
         return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody behind */
     run();
     _exit(0);
 }
