@@ -28,7 +28,7 @@ static char front(const bt_str *rest)
     return rest->len > 0 ? rest->at[0] : '\0';
 }
 
-static void skip(bt_str *rest, size_t n)
+static void pass(bt_str *rest, size_t n)
 {
     rest->at += n;
     rest->len -= n;
@@ -38,14 +38,14 @@ static bool take(bt_str *rest, char c)
 {
     if (rest->len == 0 || rest->at[0] != c)
         return false;
-    skip(rest, 1);
+    pass(rest, 1);
     return true;
 }
 
 static void skip_blanks(bt_str *rest, bool tabs)
 {
     while (front(rest) == ' ' || (tabs && front(rest) == '\t'))
-        skip(rest, 1);
+        pass(rest, 1);
 }
 
 static bool take_key(bt_str *rest, bt_str *key)
@@ -58,7 +58,7 @@ static bool take_key(bt_str *rest, bt_str *key)
            (is_lower(rest->at[n]) || is_digit(rest->at[n]) || strchr("_-.*", rest->at[n]) != NULL))
         n++;
     *key = (bt_str){rest->at, n};
-    skip(rest, n);
+    pass(rest, n);
     return true;
 }
 
@@ -73,7 +73,7 @@ static bool take_number(bt_str *rest, struct dictionary_value *out)
         if (whole == DIGITS)
             return false;
         out->integer = out->integer * 10 + (front(rest) - '0');
-        skip(rest, 1);
+        pass(rest, 1);
     }
     out->integer = minus ? -out->integer : out->integer;
     out->type = DICTIONARY_INTEGER;
@@ -81,19 +81,19 @@ static bool take_number(bt_str *rest, struct dictionary_value *out)
         return whole > 0;
     out->type = DICTIONARY_OTHER;
     for (; is_digit(front(rest)); fraction++)
-        skip(rest, 1);
+        pass(rest, 1);
     return whole <= BEFORE_POINT && fraction >= 1 && fraction <= AFTER_POINT;
 }
 
 static bool take_string(bt_str *rest, struct dictionary_value *out)
 {
-    skip(rest, 1);
+    pass(rest, 1);
     for (size_t i = 0; i < rest->len; i++) {
         char c = rest->at[i];
 
         if (c == '"') {
             *out = (struct dictionary_value){DICTIONARY_STRING, 0, {rest->at, i}};
-            skip(rest, i + 1);
+            pass(rest, i + 1);
             return true;
         }
         if (c == '\\' && (++i == rest->len || (rest->at[i] != '"' && rest->at[i] != '\\')))
@@ -112,16 +112,16 @@ static bool take_token(bt_str *rest)
            (is_alpha(rest->at[n]) || is_digit(rest->at[n]) ||
             strchr("!#$%&'*+-.^_`|~:/", rest->at[n]) != NULL))
         n++;
-    skip(rest, n);
+    pass(rest, n);
     return true;
 }
 
 static bool take_bytes(bt_str *rest)
 {
-    skip(rest, 1);
+    pass(rest, 1);
     while (is_alpha(front(rest)) || is_digit(front(rest)) || front(rest) == '+' ||
            front(rest) == '/' || front(rest) == '=')
-        skip(rest, 1);
+        pass(rest, 1);
     return take(rest, ':');
 }
 
@@ -130,7 +130,7 @@ static bool take_boolean(bt_str *rest, struct dictionary_value *out)
 {
     char c;
 
-    skip(rest, 1);
+    pass(rest, 1);
     c = front(rest);
     out->type = c == '1' ? DICTIONARY_TRUE : DICTIONARY_FALSE;
     return take(rest, '1') || take(rest, '0');
@@ -139,7 +139,7 @@ static bool take_boolean(bt_str *rest, struct dictionary_value *out)
 /* %"..." with %xx; whether that is UTF-8 is not looked at. */
 static bool take_display(bt_str *rest)
 {
-    skip(rest, 1);
+    pass(rest, 1);
     if (!take(rest, '"'))
         return false;
     while (rest->len > 0 && front(rest) >= ' ' && front(rest) <= '~') {
@@ -151,7 +151,7 @@ static bool take_display(bt_str *rest)
                     (!is_digit(rest->at[i]) && (rest->at[i] < 'a' || rest->at[i] > 'f')))
                     return false;
         }
-        skip(rest, 1);
+        pass(rest, 1);
     }
     return false;
 }
@@ -160,7 +160,7 @@ static bool take_date(bt_str *rest)
 {
     struct dictionary_value value;
 
-    skip(rest, 1);
+    pass(rest, 1);
     return take_number(rest, &value) && value.type == DICTIONARY_INTEGER;
 }
 
@@ -203,7 +203,7 @@ static bool take_inner_list(bt_str *rest)
 {
     struct dictionary_value value;
 
-    skip(rest, 1);
+    pass(rest, 1);
     for (;;) {
         skip_blanks(rest, false);
         if (take(rest, ')'))
