@@ -56,11 +56,13 @@ ok wait_for(sub { burials($proxy) }), 'one that was killed is buried';
 ok wait_for(sub { workers($proxy) == 2 && !grep { $_ == $victim } $proxy->workers }), 'and another one is there';
 is ctl($proxy, 'reload')->{status}, 0, 'a reload later on';
 is burials($proxy), 1, 'it was buried once';
+is stat($proxy, 'shared.buried'), 1, 'which is counted';
 
 # All at once: nobody is left to bury them but those who come after.
 kill KILL => $proxy->workers;
 ok wait_for(sub { burials($proxy) == 3 }), 'those who died together are buried by the next ones';
 ok wait_for(sub { workers($proxy) == 2 }), 'who serve';
+counters($proxy, 'shared.buried' => 3, 'shared.emptied' => 0);
 
 my $alone = proxy('');
 is +(zones($alone))[1], 1, 'one process of -N has a descriptor for itself';

@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "bt_mem.h"
 #include "bt_types.h"
 
 struct bt_error;
@@ -86,5 +87,64 @@ BT_API void bt_lock_init(struct bt_lock *);
 BT_API BT_MUST enum bt_lock_taken bt_lock_take(struct bt_lock *);
 BT_API BT_MUST enum bt_lock_taken bt_lock_try(struct bt_lock *);
 BT_API void bt_lock_release(struct bt_lock *);
+
+/* ---- dictionaries: keys and values of any bytes, in a zone ---- */
+
+/* What all workers know together: the value that one put is got by the others at once. When memory is
+ * short, what was used least recently goes; so a dictionary may forget, and does when a worker is
+ * killed in the middle of a change (a part of it is emptied then, and counted: shared.emptied). No
+ * value may be relied upon to be there.
+ *
+ * Times are milliseconds of the clock that tests move, not of the wall. -1: until it is forgotten.
+ * For workers, in the loop; bt_dict_make() is for the master, in .setup. A dictionary is kept across
+ * a reload when its name and its size are the same: change the name when values change shape. */
+struct bt_dict;
+/* `bytes` of memory with all that it costs, 64 KB at least. NULL: complained. */
+BT_API struct bt_dict *bt_dict_make(const char *name, uint64_t bytes, struct bt_error *);
+/* At most so many entries; 0: as many as there is memory for. */
+BT_API void bt_dict_limit(struct bt_dict *, uint64_t entries);
+/* The most bytes that key and value may have together. */
+BT_API size_t bt_dict_max(const struct bt_dict *);
+
+/* false: there is none. Else `*len` is the length of the value; as much of it as there is room for,
+ * `cap` bytes, is copied to `value`. */
+BT_API BT_MUST bool bt_dict_get(struct bt_dict *, bt_str key, void *value, size_t cap, size_t *len);
+/* The same, copied into an arena; BT_STR_NONE: there is none. */
+BT_API bt_str bt_dict_copy(struct bt_dict *, bt_str key, struct bt_arena *);
+/* Instead of any other. false: it is too long (bt_dict_max); there is none then. */
+BT_API bool bt_dict_put(struct bt_dict *, bt_str key, bt_str value, bt_duration ttl);
+/* If there is none. false: there is one, or it is too long. */
+BT_API BT_MUST bool bt_dict_add(struct bt_dict *, bt_str key, bt_str value, bt_duration ttl);
+/* Counts in a value of eight bytes, an int64_t; the sum, which stops at the ends of the range. What is
+ * missing, or no number, begins anew with `initial` and lives for `ttl` from then on. */
+BT_API int64_t bt_dict_incr(struct bt_dict *, bt_str key, int64_t by, bt_duration ttl,
+                            int64_t initial);
+/* A new end of its life. false: there is none. */
+BT_API bool bt_dict_expire(struct bt_dict *, bt_str key, bt_duration ttl);
+/* false: there was none. */
+BT_API bool bt_dict_remove(struct bt_dict *, bt_str key);
+/* All that begin so; how many there were. Looks at each entry: not for every request. */
+BT_API uint64_t bt_dict_remove_prefix(struct bt_dict *, bt_str prefix);
+
+/* Look at a value and change it, while nobody else can. */
+struct bt_dict_entry {
+    bool there;      /* false: there is none yet, len is 0 and at[] has no meaning */
+    void *at;        /* the value, aligned for anything; may be changed in place */
+    size_t len, cap; /* cap: the most that it may grow to */
+    int64_t left_ms; /* of its life; -1: no end. May be changed */
+};
+enum bt_dict_done { BT_DICT_LEAVE, BT_DICT_STORE, BT_DICT_REMOVE };
+/* `fn` is called once, with the lock held: it must not call a dictionary, and be quick. */
+BT_API void bt_dict_update(struct bt_dict *, bt_str key,
+                           enum bt_dict_done (*fn)(void *arg, struct bt_dict_entry *), void *arg);
+
+struct bt_dict_state {
+    uint64_t entries;
+    uint64_t bytes;   /* that they take, with all that they cost */
+    uint64_t room;    /* that entries can take */
+    uint64_t evicted; /* that had to go for others */
+    uint64_t emptied; /* times that a part was emptied */
+};
+BT_API void bt_dict_state(struct bt_dict *, struct bt_dict_state *);
 
 #endif

@@ -49,11 +49,10 @@ static inline uint64_t lower_word(uint64_t w)
     return w | ((from_a ^ over_z) & ~w & 0x80 * ones) >> 2;
 }
 
-static inline uint64_t sip(bt_str s, bool nocase)
+static inline uint64_t sip(const uint64_t k[2], bt_str s, bool nocase)
 {
-    uint64_t v[4] = {
-        hash_key[0] ^ UINT64_C(0x736f6d6570736575), hash_key[1] ^ UINT64_C(0x646f72616e646f6d),
-        hash_key[0] ^ UINT64_C(0x6c7967656e657261), hash_key[1] ^ UINT64_C(0x7465646279746573)};
+    uint64_t v[4] = {k[0] ^ UINT64_C(0x736f6d6570736575), k[1] ^ UINT64_C(0x646f72616e646f6d),
+                     k[0] ^ UINT64_C(0x6c7967656e657261), k[1] ^ UINT64_C(0x7465646279746573)};
     size_t left = s.len;
     const char *at = s.at;
     uint64_t word;
@@ -92,14 +91,19 @@ uint64_t table_hash(bt_str key)
 {
     if (__builtin_expect(!hash_keyed, 0))
         draw_key();
-    return sip(key, false);
+    return sip(hash_key, key, false);
 }
 
 uint64_t table_hash_nocase(bt_str key)
 {
     if (__builtin_expect(!hash_keyed, 0))
         draw_key();
-    return sip(key, true);
+    return sip(hash_key, key, true);
+}
+
+uint64_t table_hash_with(const uint64_t k[2], bt_str key)
+{
+    return sip(k, key, false);
 }
 
 /* ---- the table ---- */

@@ -40,5 +40,7 @@ void *table_walk(const struct table *, uint32_t *i, bt_str *key);
 /* SipHash-1-3 with a key that is drawn once a process: for other tables that strangers can fill. */
 uint64_t table_hash(bt_str key);
 uint64_t table_hash_nocase(bt_str key);
+/* With a key of the caller's own, for what several processes look into. */
+uint64_t table_hash_with(const uint64_t k[2], bt_str key);
 
 #endif

@@ -88,7 +88,9 @@
     X(log_lost, "log.lost", BT_COUNT, "lines", "Access-log lines lost because their place could not take them.") \
     X(bad_verdicts, "core.bad_verdicts", BT_COUNT, "verdicts", "Hooks that returned a stray value; treated as a refusal.") \
     X(panics, "proc.panics", BT_COUNT, "panics", "Workers that ended because of a bug.") \
-    X(respawns, "proc.respawns", BT_COUNT, "workers", "Workers started again after one died.")
+    X(respawns, "proc.respawns", BT_COUNT, "workers", "Workers started again after one died.") \
+    X(buried, "shared.buried", BT_COUNT, "workers", "Workers that died, and whose shared memory was put in order.") \
+    X(emptied, "shared.emptied", BT_COUNT, "times", "Parts of dictionaries emptied, since a worker died while it changed them.")
 /* clang-format on */
 
 #define STAT_ID_(id, name, kind, unit, doc)                                                        \

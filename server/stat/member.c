@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "bt_log.h"
 #include "bt_module.h"
+#include "stat/counts.h"
 #include "stat/zone.h"
 
 enum { FUNCTIONS = 64 };
@@ -209,6 +210,7 @@ static void bury(struct place *place, unsigned member)
     for (size_t i = 0; i < n_deaths; i++)
         deaths[i].fn(deaths[i].arg, member);
     place->state = FREE;
+    count(buried);
 }
 
 void member_tick(void)
