@@ -58,9 +58,38 @@ static bt_str own_answer(struct bt_txn *txn)
     return body;
 }
 
+/* The way up failed: what do hooks of phase RESPONSE think of it, once? *done: they leave it so. */
+static enum go refuse_failed(struct bt_txn *txn, bool *done)
+{
+    enum go go;
+
+    if (txn->origin != NULL) {
+        txn->keep_origin = false;
+        origin_release(txn);
+    }
+    if (!txn->fail_told) {
+        txn->fail_told = true;
+        txn->rep = (struct head){.content_length = -1};
+        txn->hooks_done = false;
+        txn->hook = 0; /* one may have waited when the time was up */
+        if (txn->tagged)
+            txn->tag = txn->req.method_id == METHOD_CONNECT ? "TCP_TUNNEL" : "TCP_MISS";
+        txn->tagged = false;
+    }
+    go = txn_phase(txn, BT_AT_RESPONSE, done);
+    txn->failing = go == GO_WAIT;
+    return go;
+}
+
 /* Until all of it was taken by the network; a half-read request makes the session linger. */
 enum go step_refuse(struct bt_txn *txn)
 {
+    if (txn->failing) {
+        bool done;
+        enum go go = refuse_failed(txn, &done);
+        if (!done)
+            return go;
+    }
     if (!txn->head_sent) {
         if (txn->origin != NULL) {
             txn->keep_origin = false;

@@ -17,6 +17,15 @@
 
 struct bt_txn;
 
+/* Pieces of a body whose memory stands: only what the network takes now is taken of them. */
+struct client_offer {
+    const bt_str *slice;
+    int n;        /* at most SLICES_MAX */
+    bool last;    /* the body ends with them; false afterwards when that was not said yet */
+    bool full;    /* out: the network takes no more now */
+    size_t taken; /* out: bytes of the pieces */
+};
+
 /* How a body is delimited to this client; decided by head() from what is known of its length. */
 struct client_ops {
     const char *name;
@@ -26,6 +35,9 @@ struct client_ops {
     /* An interim response (1xx), at once. */
     bool (*interim)(struct bt_txn *, const struct head *);
     bool (*body)(struct bt_txn *, const bt_str *slice, int n, bool last);
+    /* As body(), but what is not taken is not kept either, and offered again when the exchange is run
+     * again. Only while nothing is pending. */
+    bool (*offer)(struct bt_txn *, struct client_offer *);
     size_t (*pending)(struct bt_txn *);
     /* The next pieces of the request's body, at most `max`. DATA: *n > 0, ask again; END: *n pieces,
      * and that was all; MORE: nothing now, the exchange is run again; BAD: malformed, or (txn->ended

@@ -81,6 +81,21 @@ static bool h1_body(struct bt_txn *txn, const bt_str *slice, int n, bool last)
     return frame_write(&txn->session->stream, &f, &txn->bytes.reply);
 }
 
+static bool h1_offer(struct bt_txn *txn, struct client_offer *o)
+{
+    struct framed f = {
+        .head = unsent, .slice = o->slice, .n = o->n, .chunked = txn->chunked_out, .last = o->last};
+    struct frame_state state = {.bytes = &txn->bytes.reply, .open = &txn->chunk_open};
+
+    unsent = BT_STR_NONE;
+    if (!frame_offer(&txn->session->stream, &f, &state))
+        return false;
+    o->last = f.last;
+    o->full = state.full;
+    o->taken = state.taken;
+    return true;
+}
+
 static size_t h1_pending(struct bt_txn *txn)
 {
     return stream_pending(&txn->session->stream);
@@ -122,6 +137,7 @@ const struct client_ops client_h1 = {
     .head = h1_head,
     .interim = h1_interim,
     .body = h1_body,
+    .offer = h1_offer,
     .pending = h1_pending,
     .read_body = h1_read_body,
     .cut = h1_cut,

@@ -7,6 +7,7 @@
 #include "flow/access.h"
 #include "flow/core.h"
 #include "flow/limits.h"
+#include "flow/serve.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "stat/counts.h"
@@ -27,16 +28,28 @@ static enum go deliver_over(struct bt_txn *txn)
 
 static enum go deliver_gone(struct bt_txn *txn)
 {
-    txn->ended = END_CLIENT_GONE;
-    txn->keep_origin = false;
-    txn->step = STEP_finish;
-    return GO_ON;
+    return txn_leave(txn, END_CLIENT_GONE);
+}
+
+void deliver_discard(struct bt_txn *txn)
+{
+    bt_str slice[SLICES_MAX];
+    enum body_result result = BODY_DATA;
+    int n;
+
+    while (result == BODY_DATA)
+        result = input_slices(&txn->from_origin, &txn->download, slice, SLICES_MAX, &n);
+    if (result != BODY_END || input_len(&txn->from_origin) > 0 || !txn->upload_over)
+        txn->keep_origin = false;
+    txn->from_origin.at = txn->from_origin.end;
+    origin_release(txn);
 }
 
 /* The origin ended before its body did. */
 static enum go deliver_cut(struct bt_txn *txn)
 {
     count(origin_aborted);
+    tap_end(txn, false);
     txn->ended = END_ORIGIN_CUT;
     txn->keep_origin = false;
     txn->client->cut(txn);
@@ -47,6 +60,7 @@ static enum go deliver_cut(struct bt_txn *txn)
 /* It is longer than it may be: what still may pass, and no proper end. */
 static enum go deliver_limit(struct bt_txn *txn, const bt_str *slice, int n)
 {
+    tap_end(txn, false);
     if (!txn->client->body(txn, slice, n, false))
         return deliver_gone(txn);
     txn->ended = END_ORIGIN_CUT;
@@ -104,6 +118,7 @@ static enum go deliver_read(struct bt_txn *txn)
     }
     if (n == BT_IO_EOF && body_eof(&txn->download)) {
         txn->keep_origin = false;
+        tap_end(txn, true);
         return txn->client->body(txn, NULL, 0, true) ? deliver_over(txn) : deliver_gone(txn);
     }
     return deliver_cut(txn);
@@ -126,7 +141,7 @@ enum go step_deliver(struct bt_txn *txn)
     enum go go;
 
     if (fresh) {
-        if (!limits_reply_fits(txn))
+        if (!limits_reply_fits(txn, txn->download.kind != BODY_NONE))
             return GO_ON;
         go = txn_phase(txn, BT_AT_RESPONSE, &done);
         if (!done)
@@ -154,6 +169,11 @@ enum go step_deliver(struct bt_txn *txn)
             return deliver_cut(txn);
         if (limits_reply_cut(txn, slice, &n))
             return deliver_limit(txn, slice, n);
+        if (txn->tap != NULL) {
+            tap_write(txn, slice, n);
+            if (result == BODY_END)
+                tap_end(txn, true);
+        }
         if (fresh || n > 0 || result == BODY_END) {
             if (!txn->client->body(txn, slice, n, result == BODY_END))
                 return deliver_gone(txn);
@@ -161,6 +181,8 @@ enum go step_deliver(struct bt_txn *txn)
         }
         if (result == BODY_END)
             return deliver_drained(txn);
+        if (tap_open(txn) && txn->client->pending(txn) > 0 && fill_part(txn))
+            return GO_ON;
         if (result == BODY_MORE) {
             go = deliver_read(txn);
             if (go != GO_ON || txn->step != STEP_deliver)

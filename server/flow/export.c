@@ -4,6 +4,7 @@
 #include "bt.h"
 #include "flow/core.h"
 #include "flow/limits.h"
+#include "flow/serve.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "plug/field.h"
@@ -183,6 +184,7 @@ void bt_deny(struct bt_txn *txn, int status, const char *page)
 
 void bt_answer(struct bt_txn *txn, int status, bt_str fields, bt_str body)
 {
+    serve_stop(txn);
     txn->deny_status = status;
     txn->deny_page = NULL;
     txn->answer_fields = bt_str_copy(txn->arena, fields);

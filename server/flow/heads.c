@@ -75,6 +75,13 @@ int64_t bt_rep_length(struct bt_txn *txn)
     return -1;
 }
 
+int bt_failed(struct bt_txn *txn, const char **page)
+{
+    if (page != NULL)
+        *page = txn->fail_page;
+    return txn->fail_status;
+}
+
 static int64_t wall_ms(int64_t us)
 {
     return us != 0 ? clock_wall_us_at(us) / 1000 : 0;

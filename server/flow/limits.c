@@ -67,13 +67,13 @@ bool limits_reply_set(void *conf_, const struct bt_line *line, struct bt_error *
     return true;
 }
 
-bool limits_reply_fits(struct bt_txn *txn)
+bool limits_reply_fits(struct bt_txn *txn, bool body)
 {
     struct bt_ruling ruling;
     int64_t max = 0;
 
     txn->download_max = -1;
-    if (core->reply_body_max == NULL || txn->download.kind == BODY_NONE)
+    if (core->reply_body_max == NULL || !body)
         return true;
     ruling = bt_rules_run(core->reply_body_max, txn);
     if (ruling.match == BT_NO)

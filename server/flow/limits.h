@@ -19,9 +19,9 @@ bool limits_request_too_big(const struct bt_txn *);
  * follows: 413 when nothing was answered yet, else the end of the connection. */
 BT_MUST bool limits_upload_fits(struct bt_txn *);
 
-/* The response's head is known: find the limit of its body. false: it says that it is larger; the
+/* The response's head is known, and whether a body follows: find its limit. false: it says that it is larger; the
  * exchange is on its way to an answer about that. */
-BT_MUST bool limits_reply_fits(struct bt_txn *);
+BT_MUST bool limits_reply_fits(struct bt_txn *, bool body);
 /* Shorten the pieces of the answer's body to what may still pass. true: that was the limit. */
 bool limits_reply_cut(struct bt_txn *, bt_str *slice, int *n);
 

@@ -21,7 +21,7 @@ static enum go receive_bad(struct bt_txn *txn, const char *page, const char *det
 {
     count(origin_bad);
     txn->keep_origin = false;
-    return txn_refuse(txn, 502, page, detail);
+    return txn_fail(txn, 502, page, detail);
 }
 
 /* May another try begin? */
@@ -49,8 +49,8 @@ static enum go receive_nothing(struct bt_txn *txn, bool error)
     if (input_len(&txn->from_origin) > 0)
         return receive_bad(txn, "ERR_INVALID_RESP", "the connection ended within the head");
     if (error)
-        return txn_refuse(txn, 502, "ERR_READ_ERROR", "the connection broke before the answer");
-    return txn_refuse(txn, 502, "ERR_ZERO_SIZE_OBJECT", "the connection ended without an answer");
+        return txn_fail(txn, 502, "ERR_READ_ERROR", "the connection broke before the answer");
+    return txn_fail(txn, 502, "ERR_ZERO_SIZE_OBJECT", "the connection ended without an answer");
 }
 
 /* Take the head of `len` bytes out of the input. */

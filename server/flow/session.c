@@ -440,7 +440,8 @@ static void session_ready(struct stream *stream)
 
 void session_watch(struct session *s)
 {
-    stream_watch(&s->stream);
+    if (s->stream.fd >= 0)
+        stream_watch(&s->stream);
 }
 
 void session_next(struct session *s, enum session_fate fate)

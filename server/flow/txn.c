@@ -10,6 +10,7 @@
 #include "bt_log.h"
 #include "flow/core.h"
 #include "flow/pages.h"
+#include "flow/serve.h"
 #include "flow/session.h"
 #include "net/relay.h"
 #include "plug/phase.h"
@@ -64,6 +65,8 @@ static void txn_release(struct bt_txn *txn)
         dial_cancel(txn->dial);
     if (txn->relay != NULL)
         tunnel_stop(txn);
+    tap_end(txn, false);
+    serve_stop(txn);
     if (txn->origin != NULL)
         origin_release(txn);
     input_free(&txn->from_origin);
@@ -126,10 +129,48 @@ enum go txn_refuse(struct bt_txn *txn, int status, const char *page, const char 
     return GO_ON;
 }
 
+enum go txn_fail(struct bt_txn *txn, int status, const char *page, const char *detail)
+{
+    txn->failing = !txn->fail_told;
+    txn->fail_status = status;
+    txn->fail_page = page;
+    return txn_refuse(txn, status, page, detail);
+}
+
+enum go txn_leave(struct bt_txn *txn, enum txn_end why)
+{
+    txn->ended = why;
+    txn->keep_client = txn->keep_origin = false;
+    txn->step = STEP_finish;
+    return GO_ON;
+}
+
 bool txn_retriable(const struct bt_txn *txn)
 {
     return method_idempotent(txn->req.method_id) && txn->upload.kind == BODY_NONE &&
            txn->interim == 0 && !txn->head_sent;
+}
+
+/* A hook has an answer. */
+static void txn_answered(struct bt_txn *txn)
+{
+    txn_tag(txn, "TCP_HIT");
+    txn->step = txn->serve != NULL ? STEP_serve : STEP_refuse;
+    if (txn->origin == NULL)
+        return;
+    /* Beside an answer the sink may go on; else nobody wants what the origin has said. */
+    if (txn->serve == NULL || !txn->upload_over)
+        tap_end(txn, false);
+    if (!tap_open(txn))
+        deliver_discard(txn);
+}
+
+/* A client that leaves need not be waited for, and what a hook waits for may never come. */
+static void txn_pause(struct bt_txn *txn, enum bt_phase phase)
+{
+    session_watch(txn->session);
+    if (phase >= BT_AT_LOOKUP && txn->origin == NULL && !timeout_is_set(&txn->timeout))
+        timeout_set(&txn_pausing, &txn->timeout);
 }
 
 enum go txn_phase(struct bt_txn *txn, enum bt_phase phase, bool *done)
@@ -137,22 +178,28 @@ enum go txn_phase(struct bt_txn *txn, enum bt_phase phase, bool *done)
     *done = true;
     if (txn->hooks_done)
         return GO_ON;
-    switch (phase_run(phase, txn, &txn->hook)) {
+    enum bt_verdict verdict = phase_run(phase, txn, &txn->hook);
+    if (verdict != BT_PAUSE && txn->timeout.cls == &txn_pausing)
+        timeout_clear(&txn->timeout);
+    switch (verdict) {
     case BT_PAUSE:
         *done = false;
+        txn_pause(txn, phase);
         return GO_WAIT;
     case BT_SETTLE:
         txn->settled = true;
         break;
     case BT_ANSWER:
         *done = false;
-        txn_tag(txn, "TCP_HIT");
-        txn->step = STEP_refuse;
+        txn_answered(txn);
         return GO_ON;
     case BT_REFUSE:
         *done = false;
-        count(requests_denied);
-        txn->tag = "TCP_DENIED";
+        /* Who has a word of its own for it refuses for want of something, and not by a rule. */
+        if (phase != BT_AT_LOOKUP || !txn->tagged) {
+            count(requests_denied);
+            txn->tag = "TCP_DENIED";
+        }
         if (txn->deny_page == NULL)
             txn->deny_page = "ERR_ACCESS_DENIED";
         if (txn->deny_status == 0)

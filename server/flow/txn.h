@@ -12,11 +12,14 @@
  *   tunnel    tunnel.c    CONNECT: two streams, no HTTP
  *   receive   receive.c   wait for the response's head; phase RESPONSE; or try again
  *   deliver   deliver.c   head and body to the client
+ *   serve     serve.c     an answer out of memory, by bt_answer_from()
  *   refuse    answer.c    an answer of our own making: errors, denials, bt_answer()
  *   finish    finish.c    phase FINISH; count, log
  *
  * While receive and deliver run, the body of the request may still be on its way up: upload.c,
- * called whenever either side can move.
+ * called whenever either side can move. While deliver runs, a sink may get a copy of the body; when
+ * the client is too slow for it, serve gives the client what the sink has, and fill.c beside it takes
+ * what the origin has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef FLOW_TXN_H
@@ -44,6 +47,7 @@
     X(tunnel, "CONNECT: two streams, no HTTP")                                                     \
     X(receive, "wait for the response's head; phase RESPONSE; or try again")                       \
     X(deliver, "head and body to the client")                                                      \
+    X(serve, "an answer out of memory; the origin's body beside it, into a sink")                  \
     X(refuse, "an answer of our own making")                                                       \
     X(finish, "phase FINISH; count, log")
 #define STEP_ID_(name, doc) STEP_##name,
@@ -89,6 +93,8 @@ struct txn_bytes {
 enum txn_end { END_WHOLE, END_CLIENT_GONE, END_ORIGIN_CUT, END_TIMEOUT };
 
 struct session;
+struct serve;
+struct tap;
 struct upgrade;
 
 struct bt_txn {
@@ -101,13 +107,14 @@ struct bt_txn {
     /* The request. `req` and `url` are empty until its head was read. */
     struct head req;
     struct url url;
-    struct body upload; /* its body, from the client */
-    int64_t fed;        /* bytes.request when the client's pace was last looked at */
-    bool upload_over;   /* all of it was sent, or there is none */
-    bool upload_begun;  /* some of the body was taken from the client: no second try */
-    bool keep_client;   /* the connection may carry another request after this one */
-    bool last_request;  /* its head had to be mended: nothing more is read from this client */
-    bool chunked_out;   /* the answer's body goes out in chunks */
+    struct body upload;  /* its body, from the client */
+    int64_t fed;         /* bytes.request when the client's pace was last looked at */
+    bool upload_over;    /* all of it was sent, or there is none */
+    bool upload_begun;   /* some of the body was taken from the client: no second try */
+    bool keep_client;    /* the connection may carry another request after this one */
+    bool last_request;   /* its head had to be mended: nothing more is read from this client */
+    bool chunked_out;    /* the answer's body goes out in chunks */
+    uint64_t chunk_open; /* bytes that the chunk under way still lacks, see frame_offer() */
 
     /* Deciding. */
     unsigned hook;               /* the next hook of the phase under way */
@@ -167,12 +174,18 @@ struct bt_txn {
     unsigned interim;     /* 1xx heads passed on */
     bool keep_origin;     /* the connection may go back to the pool */
     struct relay *relay;  /* STEP_tunnel */
+    struct tap *tap;      /* who gets a copy of its body; NULL: nobody */
+    struct serve *serve;  /* what bt_answer_from() said, or STEP_serve; NULL: nothing */
 
     /* An answer of our own: what to say. */
     int deny_status;
     const char *deny_page;   /* "ERR_ACCESS_DENIED"; also when nothing was sent, for logs */
     const char *deny_detail; /* a phrase for people: what was wrong */
     bt_str answer_fields, answer_body;
+    bool failing;    /* the way up failed, and hooks have not said yet what they think of it */
+    bool fail_told;  /* they were asked */
+    int fail_status; /* with which status; 0: it did not */
+    const char *fail_page;
     bt_str reply_fields; /* bt_reply_add(): whole lines for any final head */
 
     /* For logs and counters. */
@@ -197,6 +210,13 @@ void txn_abort(struct bt_txn *, enum txn_end);
 /* From within a step: go on with an answer of our own. Returns GO_ON. */
 enum go txn_refuse(struct bt_txn *, int status, const char *page, const char *detail);
 
+/* The same, for failures of the way up: hooks of phase RESPONSE are asked about them. */
+enum go txn_fail(struct bt_txn *, int status, const char *page, const char *detail);
+
+/* From within a step: the client's side is over. Returns GO_ON: with a sink that wants the rest the
+ * exchange goes on without it, else to its end. */
+enum go txn_leave(struct bt_txn *, enum txn_end);
+
 /* How it is answered, unless a module has its own word for it. Denials assign txn->tag. */
 static inline void txn_tag(struct bt_txn *txn, const char *tag)
 {
@@ -218,6 +238,7 @@ enum go step_upstream(struct bt_txn *);
 enum go step_tunnel(struct bt_txn *);
 enum go step_receive(struct bt_txn *);
 enum go step_deliver(struct bt_txn *);
+enum go step_serve(struct bt_txn *);
 enum go step_refuse(struct bt_txn *);
 enum go step_finish(struct bt_txn *);
 
@@ -230,6 +251,9 @@ void heads_overlay(struct bt_txn *, struct writer *);
 
 /* local.c: is this the end of its way? GO_ON with txn->step changed: it is. */
 enum go local_look(struct bt_txn *);
+
+/* deliver.c: nobody wants the origin's answer. Its connection is kept when all of it is there. */
+void deliver_discard(struct bt_txn *);
 
 /* ---- upload.c: the request's body on its way up, beside receive and deliver ---- */
 
@@ -249,6 +273,7 @@ enum bt_match origin_addrs(struct bt_txn *);
 void upstream_start(void);
 extern struct timeout_class origin_reading; /* read_timeout */
 extern struct timeout_class txn_living;     /* client_lifetime */
+extern struct timeout_class txn_pausing;    /* forward_timeout; in place of the origin's */
 void tunnel_start(void);
 /* Let go of both streams, with what went through them counted. */
 void tunnel_stop(struct bt_txn *);
@@ -282,7 +307,18 @@ struct framed {
     int n; /* at most SLICES_MAX */
     bool chunked, last;
 };
+struct frame_state {
+    int64_t *bytes; /* all that was taken, or is kept, is added */
+    uint64_t *open; /* of a chunk; 0: none */
+    size_t taken;
+    bool full; /* the network takes no more now */
+};
 BT_MUST bool frame_write(struct stream *, const struct framed *, int64_t *bytes);
+/* The same, but of the pieces only as much as the network takes now: *taken bytes, the rest is not
+ * kept. All pieces make one chunk; *open is what is left of one that was begun, and then belongs to
+ * its pieces. f->n and the last piece are made smaller where fewer can be offered, and f->last is
+ * false after that, or when not all was taken. */
+BT_MUST bool frame_offer(struct stream *, struct framed *, struct frame_state *);
 /* Memory to build a head in: the worker's buffer, or the exchange's when that is too small. */
 struct writer frame_writer(struct bt_txn *, const struct head *received);
 

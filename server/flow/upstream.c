@@ -18,6 +18,7 @@
 #include "flow/outgoing.h"
 #include "flow/own.h"
 #include "flow/pinned.h"
+#include "flow/serve.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "flow/upgrade.h"
@@ -26,6 +27,7 @@
 
 struct timeout_class origin_reading;
 struct timeout_class txn_living;
+struct timeout_class txn_pausing;
 
 /* ---- addresses ---- */
 
@@ -164,9 +166,9 @@ static enum go dial_failed(struct bt_txn *txn)
     txn->dial_errno = dial->error;
     if (dial->why == DIAL_TIMEOUT) {
         txn->dial_errno = ETIMEDOUT;
-        return txn_refuse(txn, 504, "ERR_CONNECT_FAIL", dial_why_text(dial->why));
+        return txn_fail(txn, 504, "ERR_CONNECT_FAIL", dial_why_text(dial->why));
     }
-    return txn_refuse(txn, 503, "ERR_CONNECT_FAIL", dial_why_text(dial->why));
+    return txn_fail(txn, 503, "ERR_CONNECT_FAIL", dial_why_text(dial->why));
 }
 
 static void dial_over(struct dial *dial)
@@ -295,7 +297,7 @@ static enum go upstream_no_address(struct bt_txn *txn)
 {
     const char *why = txn->resolve != NULL ? resolve_why_text(txn->resolve->why) : "no host";
 
-    return txn_refuse(txn, 503, "ERR_DNS_FAIL", why);
+    return txn_fail(txn, 503, "ERR_DNS_FAIL", why);
 }
 
 /* Whatever the rules say: nobody gets from inside to what listens here, nor round and round. */
@@ -355,12 +357,17 @@ static void reading_expired(struct timeout *timeout)
 
     count(origin_timeouts);
     txn->keep_origin = false;
+    if (txn->step == STEP_serve && tap_open(txn)) {
+        fill_cut(txn, END_TIMEOUT); /* the client gets what came before */
+        txn_run(txn);
+        return;
+    }
     if (txn->head_sent) {
         txn->client->cut(txn);
         txn_abort(txn, END_TIMEOUT);
         return;
     }
-    (void)txn_refuse(txn, 504, "ERR_READ_TIMEOUT", "the server was silent for too long");
+    (void)txn_fail(txn, 504, "ERR_READ_TIMEOUT", "the server was silent for too long");
     txn_run(txn);
 }
 
@@ -373,8 +380,17 @@ static void living_expired(struct timeout *timeout)
     txn_abort(txn, END_TIMEOUT);
 }
 
+static void pausing_expired(struct timeout *timeout)
+{
+    struct bt_txn *txn = LIST_OF(timeout, struct bt_txn, timeout);
+
+    (void)txn_fail(txn, 504, "ERR_READ_TIMEOUT", "what it waited for did not come in time");
+    txn_run(txn);
+}
+
 void upstream_start(void)
 {
+    timeout_class_init(&txn_pausing, core->forward_timeout, pausing_expired);
     timeout_class_init(&origin_reading, core->read_timeout, reading_expired);
     timeout_class_init(&txn_living, core->client_lifetime, living_expired);
 }

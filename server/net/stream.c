@@ -302,6 +302,30 @@ bool stream_write_more(struct stream *s, const struct iovec *iov, int n)
     return stream_send(s, iov, n, MSG_MORE);
 }
 
+ssize_t stream_offer(struct stream *s, const struct iovec *iov, int n)
+{
+    size_t total = 0;
+    ssize_t did;
+
+    CHECK(s->fd >= 0 && !s->shut && s->pending == NULL && s->via == NULL);
+    if (s->cut)
+        return BT_IO_ERROR;
+    for (int i = 0; i < n; i++)
+        total += iov[i].iov_len;
+    did = total > 0 ? write_once(s, iov, n, MSG_NOSIGNAL) : 0;
+    if (did < 0 && did != BT_IO_AGAIN) {
+        stream_cut(s, errno);
+        return BT_IO_ERROR;
+    }
+    if (did < 0)
+        did = 0;
+    if ((size_t)did < total) {
+        s->writable = false;
+        stream_watch(s);
+    }
+    return did;
+}
+
 bool stream_put(struct stream *s, const void *bytes, size_t n)
 {
     struct iovec iov = {(void *)(uintptr_t)bytes, n};

@@ -62,6 +62,9 @@ ssize_t stream_read(struct stream *, void *buf, size_t cap);
 BT_MUST bool stream_write(struct stream *, const struct iovec *iov, int n);
 /* The same, saying that more follows in this turn (MSG_MORE). */
 BT_MUST bool stream_write_more(struct stream *, const struct iovec *iov, int n);
+/* Writes at once what is taken and keeps nothing: how many bytes (perhaps 0; ready() tells when there
+ * is room again), or BT_IO_ERROR (`cut`). Only while nothing is pending, and not with a transport. */
+ssize_t stream_offer(struct stream *, const struct iovec *iov, int n);
 /* One piece. */
 BT_MUST bool stream_put(struct stream *, const void *bytes, size_t n);
 /* Bytes moved into a pipe, by splice(2): as stream_read() says it, or STREAM_UNABLE: not of this
