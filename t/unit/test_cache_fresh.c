@@ -549,105 +549,100 @@ static void settings(void **state)
 
 /* ---- using ---- */
 
+enum { MUST = FRESH_MUST, ASK = FRESH_ASK | FRESH_MUST };
+static const struct {
+    const char *section, *request;
+    int64_t age, lifetime; /* seconds */
+    uint32_t flags, stale_while;
+    enum fresh_use expected;
+    const char *why;
+} of_uses[] = {
+    {"4.2", "", 0, 60, 0, 0, FRESH_HIT, "fresh"},
+    {"4.2", "", 59, 60, 0, 0, FRESH_HIT, "fresh"},
+    {"4.2", "", 60, 60, 0, 0, FRESH_VALIDATE, "stale"},
+    {"4.2", "", 61, 60, 0, 0, FRESH_VALIDATE, "stale"},
+    {"4.2", "", 0, 0, 0, 0, FRESH_VALIDATE, "stale"},
+    {"4.2", "", 0, 60, MUST, 0, FRESH_HIT, "fresh"},
+    {"5.2.2.4", "", 0, 60, ASK, 0, FRESH_VALIDATE, "no-cache"},
+    {"5.2.2.4", "Cache-Control: max-stale", 0, 60, ASK, 0, FRESH_VALIDATE, "no-cache"},
+    /* a reload */
+    {"5.2.1.4", "Cache-Control: no-cache", 0, 60, 0, 0, FRESH_RELOAD, "no-cache of the client"},
+    {"5.4", "Pragma: no-cache", 0, 60, 0, 0, FRESH_RELOAD, "no-cache of the client"},
+    {"squid", "Cache-Control: no-cache", 0, 60, FRESH_RELOAD_INTO_IMS, 0, FRESH_VALIDATE,
+     "no-cache of the client"},
+    {"squid", "Cache-Control: no-cache", 0, 60, FRESH_IGNORE_RELOAD, 0, FRESH_HIT, "fresh"},
+    {"squid", "Pragma: no-cache", 0, 60, FRESH_IGNORE_RELOAD, 0, FRESH_HIT, "fresh"},
+    {"squid", "Cache-Control: no-cache", 60, 60, FRESH_IGNORE_RELOAD, 0, FRESH_VALIDATE, "stale"},
+    {"squid", "Cache-Control: max-age=0", 5, 60, FRESH_IGNORE_RELOAD, 0, FRESH_HIT, "fresh"},
+    {"squid", "Cache-Control: max-age=1", 5, 60, FRESH_IGNORE_RELOAD, 0, FRESH_VALIDATE,
+     "max-age of the client"},
+    {"squid", "Cache-Control: no-cache", 0, 60, FRESH_NEGATIVE, 0, FRESH_RELOAD,
+     "no-cache of the client"},
+    /* what the client wants of its age */
+    {"5.2.1.1", "Cache-Control: max-age=0", 0, 60, 0, 0, FRESH_VALIDATE, "max-age of the client"},
+    {"5.2.1.1", "Cache-Control: max-age=50", 50, 60, 0, 0, FRESH_HIT, "fresh"},
+    {"5.2.1.1", "Cache-Control: max-age=50", 51, 60, 0, 0, FRESH_VALIDATE, "max-age of the client"},
+    {"5.2.1.1", "Cache-Control: max-age=x", 1, 60, 0, 0, FRESH_VALIDATE, "max-age of the client"},
+    {"5.2.1.1", "Cache-Control: max-age=600", 61, 60, 0, 0, FRESH_VALIDATE, "stale"},
+    {"5.2.1.3", "Cache-Control: min-fresh=20", 40, 60, 0, 0, FRESH_HIT, "fresh"},
+    {"5.2.1.3", "Cache-Control: min-fresh=20", 41, 60, 0, 0, FRESH_VALIDATE,
+     "min-fresh of the client"},
+    {"5.2.1.3", "Cache-Control: min-fresh=99999999999999", 1, 60, 0, 0, FRESH_VALIDATE,
+     "min-fresh of the client"},
+    {"5.2.1.2", "Cache-Control: max-stale", 999, 60, 0, 0, FRESH_HIT_STALE,
+     "max-stale of the client"},
+    {"5.2.1.2", "Cache-Control: max-stale=30", 90, 60, 0, 0, FRESH_HIT_STALE,
+     "max-stale of the client"},
+    {"5.2.1.2", "Cache-Control: max-stale=30", 91, 60, 0, 0, FRESH_VALIDATE, "stale"},
+    {"5.2.1.2", "Cache-Control: max-stale=30", 61, 60, MUST, 0, FRESH_VALIDATE, "stale"},
+    {"5.2.1.2", "Cache-Control: max-stale", 61, 60, MUST, 0, FRESH_VALIDATE, "stale"},
+    {"5.2.1.2", "Cache-Control: max-stale=x", 61, 60, 0, 0, FRESH_VALIDATE, "stale"},
+    {"5.2.1.2", "Cache-Control: max-stale", WEEK + 61, 60, 0, 0, FRESH_VALIDATE, "stale"},
+    {"5.2.1.2", "Cache-Control: max-stale, max-age=70", 71, 60, 0, 0, FRESH_VALIDATE,
+     "max-age of the client"},
+    {"5.2.1.5", "Cache-Control: no-store", 0, 60, 0, 0, FRESH_HIT, "fresh"},
+    /* only-if-cached */
+    {"5.2.1.7", "Cache-Control: only-if-cached", 0, 60, 0, 0, FRESH_HIT, "fresh"},
+    {"5.2.1.7", "Cache-Control: only-if-cached", 60, 60, 0, 0, FRESH_UNAVAILABLE, "stale"},
+    {"5.2.1.7", "Cache-Control: only-if-cached", 60, 60, 0, 9, FRESH_HIT_WHILE,
+     "stale-while-revalidate"},
+    {"5.2.1.7", "Cache-Control: only-if-cached, no-cache", 0, 60, 0, 0, FRESH_UNAVAILABLE,
+     "no-cache of the client"},
+    {"5.2.1.7", "Cache-Control: only-if-cached, max-stale", 99, 60, 0, 0, FRESH_HIT_STALE,
+     "max-stale of the client"},
+    /* RFC 5861 3 */
+    {"5861 3", "", 59, 60, 0, 4, FRESH_HIT, "fresh"},
+    {"5861 3", "", 60, 60, 0, 4, FRESH_HIT_WHILE, "stale-while-revalidate"},
+    {"5861 3", "", 64, 60, 0, 4, FRESH_HIT_WHILE, "stale-while-revalidate"},
+    {"5861 3", "", 65, 60, 0, 4, FRESH_VALIDATE, "stale"},
+    {"5861 3", "", 61, 60, MUST, 4, FRESH_VALIDATE, "stale"},
+    {"5861 3", "", 1, 60, ASK, 4, FRESH_VALIDATE, "no-cache"},
+    {"5861 3", "Cache-Control: max-age=0", 61, 60, 0, 4, FRESH_VALIDATE, "max-age of the client"},
+    {"5861 3", "Cache-Control: no-cache", 61, 60, 0, 4, FRESH_RELOAD, "no-cache of the client"},
+    /* the clock went back: no age is less than the one it came with */
+    {"4.2.3", "", -500, 60, 0, 0, FRESH_HIT, "fresh"},
+};
+
 static void using_it(void **state)
 {
-    enum { MUST = FRESH_MUST, ASK = FRESH_ASK | FRESH_MUST };
-    static const struct {
-        const char *section, *request;
-        int64_t age, lifetime; /* seconds */
-        uint32_t flags, stale_while;
-        enum fresh_use expected;
-        const char *why;
-    } rows[] = {
-        {"4.2", "", 0, 60, 0, 0, FRESH_HIT, "fresh"},
-        {"4.2", "", 59, 60, 0, 0, FRESH_HIT, "fresh"},
-        {"4.2", "", 60, 60, 0, 0, FRESH_VALIDATE, "stale"},
-        {"4.2", "", 61, 60, 0, 0, FRESH_VALIDATE, "stale"},
-        {"4.2", "", 0, 0, 0, 0, FRESH_VALIDATE, "stale"},
-        {"4.2", "", 0, 60, MUST, 0, FRESH_HIT, "fresh"},
-        {"5.2.2.4", "", 0, 60, ASK, 0, FRESH_VALIDATE, "no-cache"},
-        {"5.2.2.4", "Cache-Control: max-stale", 0, 60, ASK, 0, FRESH_VALIDATE, "no-cache"},
-        /* a reload */
-        {"5.2.1.4", "Cache-Control: no-cache", 0, 60, 0, 0, FRESH_RELOAD, "no-cache of the client"},
-        {"5.4", "Pragma: no-cache", 0, 60, 0, 0, FRESH_RELOAD, "no-cache of the client"},
-        {"squid", "Cache-Control: no-cache", 0, 60, FRESH_RELOAD_INTO_IMS, 0, FRESH_VALIDATE,
-         "no-cache of the client"},
-        {"squid", "Cache-Control: no-cache", 0, 60, FRESH_IGNORE_RELOAD, 0, FRESH_HIT, "fresh"},
-        {"squid", "Pragma: no-cache", 0, 60, FRESH_IGNORE_RELOAD, 0, FRESH_HIT, "fresh"},
-        {"squid", "Cache-Control: no-cache", 60, 60, FRESH_IGNORE_RELOAD, 0, FRESH_VALIDATE,
-         "stale"},
-        {"squid", "Cache-Control: max-age=0", 5, 60, FRESH_IGNORE_RELOAD, 0, FRESH_HIT, "fresh"},
-        {"squid", "Cache-Control: max-age=1", 5, 60, FRESH_IGNORE_RELOAD, 0, FRESH_VALIDATE,
-         "max-age of the client"},
-        {"squid", "Cache-Control: no-cache", 0, 60, FRESH_NEGATIVE, 0, FRESH_RELOAD,
-         "no-cache of the client"},
-        /* what the client wants of its age */
-        {"5.2.1.1", "Cache-Control: max-age=0", 0, 60, 0, 0, FRESH_VALIDATE,
-         "max-age of the client"},
-        {"5.2.1.1", "Cache-Control: max-age=50", 50, 60, 0, 0, FRESH_HIT, "fresh"},
-        {"5.2.1.1", "Cache-Control: max-age=50", 51, 60, 0, 0, FRESH_VALIDATE,
-         "max-age of the client"},
-        {"5.2.1.1", "Cache-Control: max-age=x", 1, 60, 0, 0, FRESH_VALIDATE,
-         "max-age of the client"},
-        {"5.2.1.1", "Cache-Control: max-age=600", 61, 60, 0, 0, FRESH_VALIDATE, "stale"},
-        {"5.2.1.3", "Cache-Control: min-fresh=20", 40, 60, 0, 0, FRESH_HIT, "fresh"},
-        {"5.2.1.3", "Cache-Control: min-fresh=20", 41, 60, 0, 0, FRESH_VALIDATE,
-         "min-fresh of the client"},
-        {"5.2.1.3", "Cache-Control: min-fresh=99999999999999", 1, 60, 0, 0, FRESH_VALIDATE,
-         "min-fresh of the client"},
-        {"5.2.1.2", "Cache-Control: max-stale", 999, 60, 0, 0, FRESH_HIT_STALE,
-         "max-stale of the client"},
-        {"5.2.1.2", "Cache-Control: max-stale=30", 90, 60, 0, 0, FRESH_HIT_STALE,
-         "max-stale of the client"},
-        {"5.2.1.2", "Cache-Control: max-stale=30", 91, 60, 0, 0, FRESH_VALIDATE, "stale"},
-        {"5.2.1.2", "Cache-Control: max-stale=30", 61, 60, MUST, 0, FRESH_VALIDATE, "stale"},
-        {"5.2.1.2", "Cache-Control: max-stale", 61, 60, MUST, 0, FRESH_VALIDATE, "stale"},
-        {"5.2.1.2", "Cache-Control: max-stale=x", 61, 60, 0, 0, FRESH_VALIDATE, "stale"},
-        {"5.2.1.2", "Cache-Control: max-stale", WEEK + 61, 60, 0, 0, FRESH_VALIDATE, "stale"},
-        {"5.2.1.2", "Cache-Control: max-stale, max-age=70", 71, 60, 0, 0, FRESH_VALIDATE,
-         "max-age of the client"},
-        {"5.2.1.5", "Cache-Control: no-store", 0, 60, 0, 0, FRESH_HIT, "fresh"},
-        /* only-if-cached */
-        {"5.2.1.7", "Cache-Control: only-if-cached", 0, 60, 0, 0, FRESH_HIT, "fresh"},
-        {"5.2.1.7", "Cache-Control: only-if-cached", 60, 60, 0, 0, FRESH_UNAVAILABLE, "stale"},
-        {"5.2.1.7", "Cache-Control: only-if-cached", 60, 60, 0, 9, FRESH_HIT_WHILE,
-         "stale-while-revalidate"},
-        {"5.2.1.7", "Cache-Control: only-if-cached, no-cache", 0, 60, 0, 0, FRESH_UNAVAILABLE,
-         "no-cache of the client"},
-        {"5.2.1.7", "Cache-Control: only-if-cached, max-stale", 99, 60, 0, 0, FRESH_HIT_STALE,
-         "max-stale of the client"},
-        /* RFC 5861 3 */
-        {"5861 3", "", 59, 60, 0, 4, FRESH_HIT, "fresh"},
-        {"5861 3", "", 60, 60, 0, 4, FRESH_HIT_WHILE, "stale-while-revalidate"},
-        {"5861 3", "", 64, 60, 0, 4, FRESH_HIT_WHILE, "stale-while-revalidate"},
-        {"5861 3", "", 65, 60, 0, 4, FRESH_VALIDATE, "stale"},
-        {"5861 3", "", 61, 60, MUST, 4, FRESH_VALIDATE, "stale"},
-        {"5861 3", "", 1, 60, ASK, 4, FRESH_VALIDATE, "no-cache"},
-        {"5861 3", "Cache-Control: max-age=0", 61, 60, 0, 4, FRESH_VALIDATE,
-         "max-age of the client"},
-        {"5861 3", "Cache-Control: no-cache", 61, 60, 0, 4, FRESH_RELOAD, "no-cache of the client"},
-        /* the clock went back: no age is less than the one it came with */
-        {"4.2.3", "", -500, 60, 0, 0, FRESH_HIT, "fresh"},
-    };
-
     (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct fields request = KIT(rows[i].request);
+    for (size_t i = 0; i < COUNT(of_uses); i++) {
+        struct fields request = KIT(of_uses[i].request);
         struct control asked;
         struct fresh_life life = {.received = NOW * 1000,
-                                  .lifetime = rows[i].lifetime * 1000,
-                                  .flags = rows[i].flags,
-                                  .stale_while = rows[i].stale_while};
-        struct fresh_asking a = {&asked, &plain, (NOW + rows[i].age) * 1000, false};
+                                  .lifetime = of_uses[i].lifetime * 1000,
+                                  .flags = of_uses[i].flags,
+                                  .stale_while = of_uses[i].stale_while};
+        struct fresh_asking a = {&asked, &plain, (NOW + of_uses[i].age) * 1000, false};
         const char *why = NULL;
         enum fresh_use got;
 
         control_request(&asked, &request);
         got = fresh_use(&life, &a, &why);
-        if (got != rows[i].expected || strcmp(why, rows[i].why) != 0)
-            fail_msg("%s: «%s» at %lld of %lld: %d, %s; not %d, %s", rows[i].section,
-                     rows[i].request, (long long)rows[i].age, (long long)rows[i].lifetime, got, why,
-                     rows[i].expected, rows[i].why);
+        if (got != of_uses[i].expected || strcmp(why, of_uses[i].why) != 0)
+            fail_msg("%s: «%s» at %lld of %lld: %d, %s; not %d, %s", of_uses[i].section,
+                     of_uses[i].request, (long long)of_uses[i].age, (long long)of_uses[i].lifetime,
+                     got, why, of_uses[i].expected, of_uses[i].why);
         assert_int_equal(fresh_use(&life, &a, NULL), got);
     }
 }
