@@ -16,7 +16,7 @@
 #include "bt_types.h"
 
 #define BT_ABI_MAJOR 1 /* a row changed its shape: modules built before are refused */
-#define BT_ABI_MINOR 1 /* struct bt_module grew at its end: older modules still load */
+#define BT_ABI_MINOR 2 /* struct bt_module grew at its end: older modules still load */
 
 struct bt_error; /* gathers complaints about the configuration */
 struct bt_txn;   /* one exchange */
@@ -330,6 +330,22 @@ struct bt_login {
     bt_str (*challenge)(struct bt_txn *);
 };
 
+/* ---- commands: `bobtailctl NAME words` that a module answers ---- */
+
+struct bt_call; /* a question that is not answered yet */
+struct bt_command {
+    const char *name;
+    const char *args; /* what may follow, for people */
+    const char *doc;
+    /* In the loop of one worker; ends with bt_call_done(), at once or later. The words, which stand
+     * until then, end in NUL. */
+    void (*run)(struct bt_call *, const bt_str *word, size_t n);
+};
+/* More of the answer; what is beyond 128 KB is left out. */
+BT_API void bt_call_print(struct bt_call *, const char *format, ...) BT_PRINTF(2, 3);
+/* That was all; `why` not NULL: it failed. */
+BT_API void bt_call_done(struct bt_call *, const char *why);
+
 /* ---- the module ---- */
 
 /* What the server tells a module about itself. */
@@ -408,6 +424,10 @@ struct bt_module {
         void *conf); /* each worker, after the fork; false: the worker ends, having logged why */
     void (*stop)(void *conf);     /* each worker, drained */
     const struct bt_login *login; /* the one module that does logins; others NULL */
+    struct {
+        const struct bt_command *row;
+        size_t n;
+    } commands; /* since minor 2 */
 };
 
 #define BT_MODULE(its_name, its_doc, ...)                                                          \

@@ -31,6 +31,8 @@ static const struct {
     {"rules", "[--json]", "every access rule, and how often it decided since it was read"},
     {"explain", "METHOD URL [from ADDR] [user NAME] [header NAME: VALUE]...",
      "walk http_access in words for a request that nobody sends"},
+    {"cache", "[URL]", "what the cache holds; or what it knows of a URL, and until when"},
+    {"purge", "URL|prefix URL|regex PATTERN", "drop what the cache holds of it"},
     {"reload", "", "read the configuration again; returns when it serves, or was refused"},
     {"rotate", "", "rotate the logs"},
     {"stop", "", "end when clients are done; returns when it has ended"},

@@ -22,6 +22,7 @@
 #include "base/suggest.h"
 #include "bt.h"
 #include "proc/admin_rules.h"
+#include "proc/calls.h"
 #include "proc/version.h"
 #include "stat/counter.h"
 #include "stat/counts.h"
@@ -188,6 +189,8 @@ static void list_worker(void *arg, const struct segment *segment, unsigned gener
     int64_t requests = row_value(segment, row, "client.requests");
     int64_t open = row_value(segment, row, "client.open");
 
+    if (worker->pid == 0)
+        state = "waiting"; /* for its start: one that dies soon again is started later */
     if (listing->json)
         fprintf(listing->out,
                 "%s\n  {\"worker\": %u, \"pid\": %d, \"generation\": %u, \"state\": \"%s\", "
@@ -195,6 +198,11 @@ static void list_worker(void *arg, const struct segment *segment, unsigned gener
                 ", \"open\": %" PRId64 "}",
                 listing->some ? "," : "", row, worker->pid, generation, state, worker->since,
                 worker->respawns, requests, open);
+    else if (worker->pid == 0)
+        fprintf(listing->out,
+                "worker %u  no process  generation %u  waiting to be started  respawns %" PRId64
+                "  requests %" PRId64 "\n",
+                row, generation, worker->respawns, requests);
     else
         fprintf(listing->out,
                 "worker %u  pid %d  generation %u  %s  respawns %" PRId64 "  requests %" PRId64
@@ -325,6 +333,26 @@ static const struct {
     {"idle", do_idle},       {"clock", do_clock},
 };
 
+/* As do_explain(). */
+static void do_call(struct admin_call *call, const bt_str *word, size_t n)
+{
+    char text[LINE_MAX_BYTES];
+    size_t len = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        memcpy(text + len, word[i].at, word[i].len);
+        len += word[i].len;
+        text[len++] = ' ';
+    }
+    if (!call->admin->owner->call(call->item.fd, (bt_str){text, len})) {
+        admin_failed(call, "no worker serves at the moment");
+        return;
+    }
+    hub_remove(&call->admin->hub, &call->item);
+    call->stage = WAITING;
+    call_free(call);
+}
+
 static void run_line(struct admin_call *call)
 {
     struct suggest near;
@@ -347,7 +375,9 @@ static void run_line(struct admin_call *call)
         commands[i].run(call, word + 1, n - 1);
         return;
     }
-    if (near.best != NULL)
+    if (calls_known(word[0]))
+        do_call(call, word, n);
+    else if (near.best != NULL)
         admin_failed(call, "no command \"%s\"; did you mean \"%s\"?", word[0].at, near.best);
     else
         admin_failed(call, "no command \"%s\"", word[0].at);

@@ -10,6 +10,7 @@
  *   explain METHOD URL [from ADDR] [user NAME] [header NAME: VALUE]...   what http_access would say
  *   version
  *   reload, rotate, stop, idle close, clock +SECONDS          done when the answer comes
+ *   and what modules have (calls.h): a worker answers
  *
  * What only looks is answered here, out of the segment. What does something goes to the owner's
  * `act`, which may take its time.
@@ -37,6 +38,8 @@ struct admin_owner {
                                  unsigned row),
                     void *arg);
     void (*act)(struct admin_call *, enum admin_act, int64_t number);
+    /* A command of a module: its words, to be answered on that descriptor, which stays ours. */
+    bool (*call)(int fd, bt_str text);
 };
 
 struct admin {

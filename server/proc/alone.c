@@ -9,6 +9,7 @@
 #include "proc/alone.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "bt.h"
 #include "flow/flow.h"
 #include "net/loop.h"
+#include "proc/calls.h"
 #include "proc/settings.h"
 #include "proc/start.h"
 #include "proc/worker.h"
@@ -45,9 +47,7 @@ static void stop(enum worker_what how)
 
 static void rotate(void)
 {
-    int keep = settings->debug_rotate >= 0 ? (int)settings->debug_rotate : SETTINGS_ROTATE;
-
-    if (!log_rotate(keep))
+    if (!log_rotate(settings_log_keep()))
         bt_log(NULL, BT_ERROR, "cache_log cannot be rotated: %s; make its folder writable",
                strerror(errno));
     flow_rotate_logs();
@@ -123,7 +123,16 @@ static void owner_act(struct admin_call *call, enum admin_act what, int64_t numb
     admin_done(call);
 }
 
-static const struct admin_owner owner = {owner_segment, owner_workers, owner_act};
+static bool owner_call(int fd, bt_str text)
+{
+    int its = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+    if (its >= 0)
+        calls_run(its, text);
+    return its >= 0;
+}
+
+static const struct admin_owner owner = {owner_segment, owner_workers, owner_act, owner_call};
 
 static void control_ready(struct watch *watch, unsigned what)
 {

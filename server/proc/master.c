@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "bt.h"
 #include "flow/flow.h"
+#include "proc/calls.h"
 #include "proc/crew.h"
 #include "proc/daemon.h"
 #include "proc/reload.h"
@@ -151,9 +152,7 @@ static void next_stage(void)
 
 static void rotate(struct admin_call *call)
 {
-    int keep = m.start.generation == NULL    ? 0
-               : settings->debug_rotate >= 0 ? (int)settings->debug_rotate
-                                             : SETTINGS_ROTATE;
+    int keep = m.start.generation == NULL ? 0 : settings_log_keep();
 
     if (!log_rotate(keep))
         bt_log(NULL, BT_ERROR, "cache_log cannot be rotated: %s; make its folder writable",
@@ -545,7 +544,16 @@ static void owner_act(struct admin_call *call, enum admin_act what, int64_t numb
     admin_failed(call, "the server is stopping");
 }
 
-static const struct admin_owner owner = {owner_segment, owner_workers, owner_act};
+static bool owner_call(int fd, bt_str text)
+{
+    for (unsigned i = 0; i < m.crew->n; i++)
+        if (m.crew->hand[i].accepting && !m.crew->hand[i].leaving &&
+            calls_send(m.crew->hand[i].line.fd, fd, text))
+            return true;
+    return false;
+}
+
+static const struct admin_owner owner = {owner_segment, owner_workers, owner_act, owner_call};
 
 static void control_ready(struct hub_item *item, uint32_t events)
 {

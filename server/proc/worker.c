@@ -21,6 +21,7 @@
 #include "net/later.h"
 #include "net/loop.h"
 #include "plug/generation.h"
+#include "proc/calls.h"
 #include "proc/daemon.h"
 #include "proc/settings.h"
 #include "stat/counter.h"
@@ -166,6 +167,8 @@ void worker_obey(enum worker_what what, uint32_t stamp)
     case WORKER_DEBUG:
         settings_apply_debug(self.birth->debug, stamp != 0);
         break;
+    case WORKER_CALL: /* is being answered */
+        break;
     case WORKER_ACCEPTING:
     case WORKER_DONE:
         NEVER();
@@ -177,7 +180,7 @@ static void line_ready(struct watch *watch, unsigned what)
     struct worker_word word;
 
     (void)what;
-    ssize_t n = recv(watch->fd, &word, sizeof word, MSG_DONTWAIT);
+    ssize_t n = calls_hear(watch->fd, &word);
     if (n == (ssize_t)sizeof word) {
         worker_obey((enum worker_what)word.what, word.stamp);
         say(WORKER_DONE, word.stamp);

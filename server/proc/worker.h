@@ -23,6 +23,7 @@ enum worker_what {
     WORKER_CLOCK,     /* the segment has another clock_shift_ms */
     WORKER_IDLE,      /* close idle origin connections */
     WORKER_DEBUG,     /* stamp 1: full diagnostics; 0: as configured */
+    WORKER_CALL,      /* a command of a module, see calls.h */
     WORKER_ACCEPTING, /* worker to master: it serves */
     WORKER_DONE       /* worker to master */
 };

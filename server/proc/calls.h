@@ -1,0 +1,24 @@
+/* calls.h - commands of bobtailctl that modules answer (struct bt_command): a worker runs them.
+ *
+ * The master gives a worker the words and the connection of whoever asked, and forgets both.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PROC_CALLS_H
+#define PROC_CALLS_H
+
+#include <sys/types.h>
+
+#include "proc/worker.h"
+
+enum { CALLS_TEXT = 4096 };
+
+/* Has a module a command of that name? */
+bool calls_known(bt_str name);
+/* Master: the words, and the connection that their answer goes to, down a worker's line. */
+BT_MUST bool calls_send(int line, int fd, bt_str text);
+/* Worker: what comes on its line, as recv() of a word; what is a call is run. */
+ssize_t calls_hear(int line, struct worker_word *word);
+/* Here and now; `fd` is closed when it is answered. */
+void calls_run(int fd, bt_str text);
+
+#endif
