@@ -83,7 +83,7 @@ void validators_read(struct validators *v, const struct fields *reply, int64_t n
 {
     *v = (struct validators){BT_STR_NONE, BT_STR_NONE, -1, -1};
     v->etag = fields_get(reply, BT_STR("ETag"), 0);
-    if (v->etag.len == 0)
+    if (opaque(v->etag).len == 0)
         v->etag = BT_STR_NONE;
     v->last_modified = fields_get(reply, BT_STR("Last-Modified"), 0);
     if (!fields_date(v->last_modified, now_ms, &v->modified)) {
