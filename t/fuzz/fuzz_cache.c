@@ -306,8 +306,8 @@ static void check_text(bt_str text, bt_str head, uint64_t seed)
     check_dictionary(text);
     check_location(text);
     check_ranges(text, head, seed);
-    (void)str_cut(&rest, '\n', &first);
-    second = rest.at != NULL ? rest : second;
+    if (str_cut(&rest, '\n', &first) && rest.at != NULL)
+        second = rest;
     check_tags(first, second);
     if (headtext_open(&h, text))
         while (headtext_next(&h, &place, &name, &value))

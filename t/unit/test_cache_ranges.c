@@ -41,7 +41,6 @@ static const struct {
     {"bytes=20-30,40-", 10, "outside"},
     {"bytes=20-30,-0", 10, "outside"},
     /* to be ignored */
-    {NULL, 10, "whole"},
     {"", 10, "whole"},
     {"bytes", 10, "whole"},
     {"bytes=", 10, "whole"},
@@ -93,12 +92,24 @@ static const struct {
     {"bytes=0-,0-,0-,0-,0-,0-,0-,0-,0-,0-,0-,0-,0-,0-,0-,0-,0-", 99, "whole"},
 };
 
+/* In memory of just that size, so that a sanitizer sees what is read behind the end. */
+static bt_str exact(const char *text)
+{
+    bt_str s = str_from(text);
+    char *copy = malloc(s.len > 0 ? s.len : 1);
+
+    if (s.len > 0)
+        memcpy(copy, s.at, s.len);
+    return (bt_str){copy, s.len};
+}
+
 static void reading(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(of_ranges); i++) {
+        bt_str value = exact(of_ranges[i].value);
         struct ranges r;
-        enum ranges_are are = ranges_read(&r, str_from(of_ranges[i].value), of_ranges[i].length);
+        enum ranges_are are = ranges_read(&r, value, of_ranges[i].length);
         char text[512];
         struct str_builder b;
 
@@ -111,6 +122,12 @@ static void reading(void **state)
         if (strcmp(text, of_ranges[i].expected) != 0)
             fail_msg("«%s» of %lld: «%s», not «%s»", of_ranges[i].value,
                      (long long)of_ranges[i].length, text, of_ranges[i].expected);
+        free((void *)(uintptr_t)value.at);
+    }
+    {
+        struct ranges r;
+
+        assert_int_equal(ranges_read(&r, BT_STR_NONE, 10), RANGES_NONE);
     }
 }
 
