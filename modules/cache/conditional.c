@@ -174,6 +174,27 @@ bool validation_holds(const struct validators *stored, const struct fields *repl
     return true;
 }
 
+bool validation_head_agrees(const struct validators *stored, int64_t length,
+                            const struct fields *reply)
+{
+    bt_str etag = fields_get(reply, BT_STR("ETag"), 0);
+    bt_str modified = fields_get(reply, BT_STR("Last-Modified"), 0);
+    bt_str told = fields_get(reply, BT_STR("Content-Length"), 0);
+    int64_t n = 0;
+
+    if (etag.at != NULL && (stored->etag.at == NULL || !bt_str_eq(etag, stored->etag)))
+        return false;
+    if (modified.at != NULL &&
+        (stored->last_modified.at == NULL || !bt_str_eq(modified, stored->last_modified)))
+        return false;
+    for (size_t i = 0; i < told.len; i++) {
+        if (told.at[i] < '0' || told.at[i] > '9' || n > length)
+            return false;
+        n = n * 10 + (told.at[i] - '0');
+    }
+    return told.len == 0 || n == length;
+}
+
 /* ---- heads ---- */
 
 /* About the content, which stays the stored one (RFC 9111 3.2). */

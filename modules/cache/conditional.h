@@ -52,6 +52,12 @@ void validation_make(struct validation *, const struct validators *);
  * again without conditions. */
 bool validation_holds(const struct validators *stored, const struct fields *reply, int64_t now_ms);
 
+/* Does this 200 to a HEAD speak of the stored response: what it has of ETag, Last-Modified and
+ * Content-Length is the same (RFC 9111 4.3.5)? Then its fields may be merged, else the stored one
+ * is stale. `length` of the stored body. */
+bool validation_head_agrees(const struct validators *stored, int64_t length,
+                            const struct fields *reply);
+
 /* ---- heads (text as bt_answer_from() wants it) ---- */
 
 /* The stored head with the fields of the 304 (`from`: its .reply, .said, .received, .drop_cookies)

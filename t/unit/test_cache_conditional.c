@@ -242,6 +242,41 @@ static void holds(void **state)
     }
 }
 
+/* RFC 9111 4.3.5 */
+static void head_agrees(void **state)
+{
+    static const struct {
+        const char *stored, *reply;
+        bool expected;
+    } rows[] = {
+        {"ETag: \"a\"", "A: b", true},
+        {"ETag: \"a\"", "ETag: \"a\"\nContent-Length: 1000", true},
+        {"ETag: \"a\"", "ETag: \"b\"", false},
+        {"ETag: \"a\"", "ETag: W/\"a\"", false},
+        {"A: b", "ETag: \"a\"", false},
+        {LM, LM, true},
+        {LM, "Last-Modified: Mon, 06 Jul 2026 12:00:00 GMT", false},
+        {"A: b", LM, false},
+        {"A: b", "Content-Length: 1000", true},
+        {"A: b", "Content-Length: 01000", true},
+        {"A: b", "Content-Length: 999", false},
+        {"A: b", "Content-Length: 1001", false},
+        {"A: b", "Content-Length: 10000", false},
+        {"A: b", "Content-Length: 18446744073709552616", false},
+        {"A: b", "Content-Length: x", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fields stored = KIT(rows[i].stored), reply = KIT(rows[i].reply);
+        struct validators v;
+
+        validators_read(&v, &stored, NOW_MS);
+        if (validation_head_agrees(&v, 1000, &reply) != rows[i].expected)
+            fail_msg("«%s» by «%s»", rows[i].stored, rows[i].reply);
+    }
+}
+
 static void making(void **state)
 {
     const char *both = LM "ETag: W/\"a\"", *none = "Last-Modified: x\nETag: W/";
@@ -337,7 +372,7 @@ static void head_304(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tags),     cmocka_unit_test(conditions), cmocka_unit_test(asked),
-    cmocka_unit_test(if_range), cmocka_unit_test(holds),      cmocka_unit_test(making),
-    cmocka_unit_test(merging),  cmocka_unit_test(head_304),
+    cmocka_unit_test(if_range), cmocka_unit_test(holds),      cmocka_unit_test(head_agrees),
+    cmocka_unit_test(making),   cmocka_unit_test(merging),    cmocka_unit_test(head_304),
 };
 UNIT_MAIN(tests)

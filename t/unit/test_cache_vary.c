@@ -22,6 +22,7 @@ static void names(void **state)
         {"Vary: Foo\nVary: Bar, Baz", VARY_FIELDS, "bar,baz,foo"},
         {"Vary: Foo, foo, FOO, Bar, bar", VARY_FIELDS, "bar,foo"},
         {"Vary: ab, a, abc, A-B", VARY_FIELDS, "a,a-b,ab,abc"},
+        {"Vary: b, a, c, ab, aa, ac, a", VARY_FIELDS, "a,aa,ab,ac,b,c"},
         {"Vary: Accept-Encoding,, \tAccept-Language ,", VARY_FIELDS,
          "accept-encoding,accept-language"},
         {"Vary: *", VARY_ANY, NULL},
