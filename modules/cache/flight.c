@@ -712,8 +712,11 @@ void flight_bury(unsigned member)
         struct entry *entry = entry_at(i);
         uint64_t word = atomic_load(&entry->word);
         uint64_t bit = UINT64_C(1) << (member % 64);
-        if (atomic_load(&entry->followers[member / 64]) & bit)
+        if (atomic_load(&entry->followers[member / 64]) & bit) {
             atomic_fetch_and(&entry->followers[member / 64], ~bit);
+            if ((word & LEFT) && word_state(word) == WHOLE)
+                bt_wake(word_leader(word)); /* it may wait for that one alone */
+        }
         if (word_state(word) != FREE && word_leader(word) == member) {
             uint64_t after = word_with(word, FAILED) | LEFT;
             if (word_state(word) == SETUP || word_state(word) == CLAIMING)

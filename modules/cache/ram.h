@@ -71,7 +71,7 @@ static inline uint64_t state_turn(uint64_t word)
 }
 
 struct segment_note {
-    _Atomic uint32_t used; /* bytes from its beginning on that can be walked; only grows */
+    _Atomic uint32_t used; /* bytes from its beginning on that can be walked */
     _Atomic uint32_t spare;
     _Atomic uint64_t live;  /* changes << 37 | records << 20 | words: of what can be found */
     _Atomic int64_t bodies; /* bytes of heads and bodies of those */
@@ -163,6 +163,7 @@ struct member_row {
 
 struct open_segment {
     uint32_t segment;
+    uint32_t populated; /* bytes of it that have memory */
     uint64_t word;
     struct {
         uint32_t at, size;
@@ -331,6 +332,7 @@ bool ram_index_drop(uint64_t hash, const struct store_ref *old);
 _Atomic uint64_t *ram_index_slot(uint64_t hash, uint64_t place);
 /* Pin the record whose extent is at `place`; *nth of its extents. */
 bool ram_index_owner(uint64_t hash, uint64_t place, struct store_ref *ref, uint32_t *nth);
+void ram_index_sweep(uint32_t segment);
 bool ram_remove(bt_str key);
 void ram_walk(uint64_t *place, bool (*visit)(void *arg, const struct store_ref *), void *arg);
 void ram_doing(bool begin);

@@ -19,7 +19,8 @@
 enum {
     SMALL_SHARE = 10, /* a tenth */
     LOOK_COST = 128,  /* bytes of work that looking at a record counts for */
-    PIECES = 8        /* that a moved extent may become */
+    WORK_MAX = 128 * 1024,
+    PIECES = 8 /* that a moved extent may become */
 };
 
 /* ---- ghosts: a table of hashes with the time of their entry, in units of entries ---- */
@@ -346,7 +347,7 @@ static bool evict_begin(bool at_once)
             return true;
         }
         /* Somebody reads from it, or has it already: the next one. */
-        if (state_turn(word) > after[state_queue(word)])
+        if (segment != survey.empty && state_turn(word) > after[state_queue(word)])
             after[state_queue(word)] = state_turn(word);
     }
     return false;
@@ -359,6 +360,9 @@ static bool evict_end(void)
     uint64_t word = ram.evict.word;
 
     ram.evict.segment = NO_SEGMENT;
+    if (live_records(atomic_load(&ram.notes[segment].live)) > 0 &&
+        atomic_load(&ram.zone->recount) == 0)
+        ram_index_sweep(segment);
     atomic_thread_fence(memory_order_seq_cst);
     if (!ram_pinned(segment)) {
         release(segment);
@@ -415,6 +419,9 @@ void ram_evict_some(uint32_t bytes)
     }
     uint32_t lack = ram.free < ram.reserve ? (ram.reserve - ram.free) * 16 / ram.reserve : 0;
     int64_t budget = (int64_t)(bytes + LOOK_COST) * (2 + lack);
+    int64_t most = (int64_t)bytes * 3 + WORK_MAX; /* so that no append takes long */
+    if (budget > most)
+        budget = most;
     while (budget > 0) {
         if (ram.evict.segment == NO_SEGMENT && (ram.free >= ram.reserve || !evict_begin(false))) {
             pause = ram.free < ram.reserve ? 64 : 0;

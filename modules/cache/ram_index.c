@@ -119,6 +119,7 @@ enum store_found ram_find(bt_str key, struct store_ref *ref, void (*wake)(void *
     if (ram.row == NULL)
         return STORE_MISS;
     uint64_t hash = ram_hash(key);
+    __builtin_prefetch(slot_of(hash, BUCKET_SLOTS));
     for (unsigned n = 0; n < KEY_SLOTS; n++) {
         _Atomic uint64_t *slot = slot_of(hash, n);
         uint64_t value = atomic_load_explicit(slot, memory_order_acquire);
@@ -288,6 +289,20 @@ bool ram_index_put(uint64_t hash, bt_str key, uint64_t place)
         remove_but(hash, key, place);
     ram_release(&ref);
     return done;
+}
+
+/* A segment is about to be free, and still something in it counts as found: what was there makes no sense
+ * any more, so that its slot was not met by its key. Looks at the whole index; must never be needed. */
+void ram_index_sweep(uint32_t segment)
+{
+    uint64_t slots = (uint64_t)ram.buckets * BUCKET_SLOTS;
+
+    for (uint64_t i = 0; i < slots; i++) {
+        uint64_t value = atomic_load_explicit(&ram.index[i], memory_order_relaxed);
+        if (value != 0 && place_segment(value & PLACE_MASK) == segment &&
+            slot_change(&ram.index[i], value, 0, 0))
+            ram_count(COUNT_ram_corrupt, 1);
+    }
 }
 
 /* ---- all of them ---- */

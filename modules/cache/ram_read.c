@@ -172,6 +172,10 @@ static enum pinned pin_once(_Atomic uint64_t *slot, uint64_t value, bt_str key,
 
     if (segment >= ram.segments)
         return PIN_NO;
+    /* Memory comes while the fence is waited for. Whatever is there by now, looking does no harm. */
+    __builtin_prefetch(place_at(place));
+    __builtin_prefetch((const char *)place_at(place) + 64);
+    __builtin_prefetch((const char *)place_at(place) + 128);
     pin(segment);
     pin_fence();
     if (!slot_same(slot, value)) {
