@@ -3,6 +3,7 @@
 # t/lib/tseam.c says which word in X-Seam does what.
 use Bobtail::Test;
 use File::Temp ();
+use POSIX ();
 use Socket qw(SOL_SOCKET SO_RCVBUF);
 
 need('cc');
@@ -30,7 +31,7 @@ my $origin = origin(
     '/hold' => { body => 'held', hold => 1 }, (map { ("/hold$_" => { body => 'held', hold => 1 }) } 1 .. 9),
     (map { ("/open$_" => { raw => "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nX-Open: yes\r\n\r\n" . 'y' x 1000 }) } 1 .. 12),
     '/openclose' => { raw => "HTTP/1.1 200 OK\r\n\r\n" . 'y' x 1000 },
-    '/badchunk' => { raw => "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nnonsense\r\n" },
+    '/badchunk' => { raw => "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n60000\r\n" . 'x' x 0x60000 . "\r\nnonsense\r\n" },
 );
 
 my $conf = <<"CONF";
@@ -97,7 +98,7 @@ $kept->close;
 
 # ---- large hits --------------------------------------------------------------------------------
 
-is seam('/large', 'store')->body, $large, 'large';
+ok seam('/large', 'store')->body eq $large, 'large';
 is $origin->hits('/large'), 1, 'once';
 for my $words ('', 'hidden') {
     whole(slow_client('/large', $words), "large and slow $words");
@@ -106,7 +107,7 @@ for my $words ('', 'hidden') {
     whole($_, "one of many") for @many;
 }
 $kept = client($proxy);
-is seam('/large', $_, on => $kept)->body, $large, "large on a kept connection '$_'" for '', 'hidden', '';
+ok seam('/large', $_, on => $kept)->body eq $large, "large on a kept connection '$_'" for '', 'hidden', '';
 my $gone = slow_client('/large', '');
 $gone->bytes(100);
 $gone->reset;
@@ -144,7 +145,7 @@ mark($proxy);
 my $slow = slow_client('/large1', 'store');
 ok wait_for(sub { stat($proxy, 'tseam.whole') > 0 && stat($proxy, 'origin.open') == 0 }), 'the origin need not wait for the client';
 counters($proxy, 'tseam.read' => 1, 'tseam.whole' => 1);
-is seam('/large1', '')->body, $large, 'others have it meanwhile';
+ok seam('/large1', '')->body eq $large, 'others have it meanwhile';
 whole($slow, 'and the client has all');
 is seam('/a', '', on => $slow)->body, 'one', 'its connection is kept';
 $slow = slow_client('/large2', 'store refuse=9000000');
@@ -153,7 +154,7 @@ whole($slow, 'a sink that takes no more');
 counters($proxy, 'tseam.refused' => 1, 'tseam.read' => 2);
 is seam('/a', '', on => $slow)->body, 'one', 'kept, too';
 is seam('/large2', 'only')->status, 504, 'it is not there';
-is seam('/large3', 'store refuse=100')->body, $large, 'one that takes little';
+ok seam('/large3', 'store refuse=100')->body eq $large, 'one that takes little';
 whole(slow_client('/large4', 'store alone'), 'one that cannot be read while it grows');
 counters($proxy, 'tseam.refused' => 2, 'tseam.read' => 2, 'tseam.whole' => 2);
 $slow = slow_client('/cut', 'store');
@@ -163,7 +164,8 @@ is $answer->body, substr($large, 0, length $answer->body), 'what came is right';
 is seam('/cut', 'only')->status, 504, 'and not kept';
 $answer = seam('/small-cut', 'store');
 ok !$answer->whole, 'a small one';
-ok !seam('/badchunk', 'store')->whole, 'a malformed one';
+$answer = seam('/badchunk', 'store');
+ok !$answer->whole, 'a malformed one';
 counters($proxy, 'tseam.cut' => 3);
 $slow = slow_client('/large5', 'store', version => '1.0');
 is length(($slow->rest =~ /\r\n\r\n(.*)/s)[0]), LARGE, 'HTTP/1.0';
@@ -189,7 +191,7 @@ ok wait_for(sub { stat($proxy, 'tseam.waiting') == 4 }), 'four wait for a fifth'
 $wait[0]->close;
 $wait[1]->reset;
 ok wait_for(sub { stat($proxy, 'tseam.waiting') == 2 }), 'who leaves is noticed';
-is seam('/large6', 'store')->body, $large, 'the fifth';
+ok seam('/large6', 'store')->body eq $large, 'the fifth';
 whole($_, 'the others with it') for @wait[2, 3];
 is $origin->hits('/large6'), 1, 'by one fetch';
 my $late = client($proxy);
@@ -233,6 +235,103 @@ is seam('/notmod', 'check stale')->body, 'one', 'and for an error of the origin'
 is seam('/notmod', 'check')->status, 503, 'or not';
 is request($proxy, GET => 'http://127.0.0.1:1/', headers => { 'X-Seam' => 'x' })->status, 503, 'nobody there';
 counters($proxy, 'tseam.failed' => 4);
+
+# ---- the client leaves -------------------------------------------------------------------------
+
+mark($proxy);
+$slow = slow_client('/large8', 'store want');
+$slow->bytes(1000);
+$slow->reset;
+counters($proxy, 'tseam.whole' => 1, 'client.aborted' => 1, 'background.left' => 1);
+logged('TCP_MISS_ABORTED 200 \d+ \S+/large8', 'logged when it left');
+ok seam('/large8', 'only')->body eq $large, 'and fetched to its end';
+is $origin->hits('/large8'), 1, 'once';
+for my $how ('reset', 'close') {
+    mark($proxy);
+    my $leaver = client($proxy);
+    my $path = $how eq 'reset' ? '/open2' : '/open3';
+    $leaver->send("GET " . $origin->url($path) . " HTTP/1.1\r\nHost: x\r\nX-Seam: store want\r\n\r\n");
+    ok $leaver->upto("\r\n\r\n"), 'a client that waits for an origin';
+    $leaver->$how;
+    counters($proxy, 'background.left' => 1, 'background.open' => 1, 'client.open' => 0);
+    my $follower = client($proxy);
+    $follower->send("GET " . $origin->url($path) . " HTTP/1.1\r\nHost: x\r\nX-Seam: x\r\n\r\n");
+    like $follower->upto("\r\n\r\n"), qr/TCP_CF_HIT/, "is noticed when it leaves ($how), and another follows";
+    $origin->drop if $how eq 'reset';
+    later($proxy, 601) if $how eq 'close';
+    $follower->rest;
+    counters($proxy, 'background.open' => 0, 'tseam.cut' => 1);
+}
+mark($proxy);
+$slow = slow_client('/large9', 'store');
+$slow->bytes(1000);
+ok wait_for(sub { stat($proxy, 'tseam.sources') == 1 || stat($proxy, 'tseam.whole') > 0 }), 'one that is not wanted';
+$slow->reset;
+my $leaver = client($proxy);
+$leaver->send("GET " . $origin->url('/open4') . " HTTP/1.1\r\nHost: x\r\nX-Seam: store\r\n\r\n");
+ok $leaver->upto("\r\n\r\n"), 'a client';
+$leaver->close;
+ok wait_for(sub { stat($proxy, 'client.active') == 0 && stat($proxy, 'tseam.sources') == 0 }), 'ends with its client';
+counters($proxy, 'tseam.cut' => 1, 'background.left' => 0);
+
+# A client that has its part before the sink has the whole.
+mark($proxy);
+$kept = client($proxy);
+$answer = seam('/large10', 'store want range=100-300', on => $kept);
+is $answer->status . $answer->body, '206' . substr($large, 100, 200), 'a part, while the whole is stored';
+is seam('/a', 'store', on => $kept)->body, 'one', 'and the client asks on';
+counters($proxy, 'tseam.whole' => 2);
+ok seam('/large10', 'only', on => $kept)->body eq $large, 'the whole';
+is $origin->hits('/large10'), 1, 'by one fetch';
+$kept->send(join '', map { "GET " . $origin->url($_->[0]) . " HTTP/1.1\r\nHost: x\r\nX-Seam: $_->[1]\r\n\r\n" }
+    ['/open5', 'store want range=0-10'], ['/a', 'x'], ['/open6', 'store range=10-20'], ['/a', 'x']);
+is join(' ', map { $kept->response->body } 1 .. 4), 'yyyyyyyyyy one yyyyyyyyyy one', 'pipelined';
+counters($proxy, 'background.open' => 1, 'tseam.cut' => 1);
+$origin->drop;
+counters($proxy, 'background.open' => 0, 'tseam.cut' => 2);
+
+# ---- in the background -------------------------------------------------------------------------
+
+mark($proxy);
+is seam('/a', 'again')->body, 'one', 'a hit that is renewed';
+counters($proxy, 'background.begun' => 1, 'background.open' => 0, 'tseam.alone' => 1, 'tseam.whole' => 1, 'client.requests' => 1);
+is $origin->seen_header('/a', 'X-Background'), 'one  two', 'a field cannot become two lines';
+like $origin->seen_header('/a', 'Host'), qr/^127/, 'and Host stays';
+is seam('/a', 'only')->body, 'one', 'still there';
+$origin->set('/a' => { status => 500, body => 'no' });
+is seam('/a', 'again')->body, 'one', 'a renewal that fails';
+counters($proxy, 'background.begun' => 2, 'tseam.alone' => 2);
+$origin->set('/a' => { raw => '', reset => 1, close => 1 });
+is seam('/a', 'again')->body, 'one', 'and one without an answer';
+counters($proxy, 'background.begun' => 3, 'tseam.alone' => 3);
+$origin->set('/a' => { body => 'one', hold => 1 });
+is seam('/a', 'again')->header('X-Seam-Again'), 'yes', 'and one that takes long';
+counters($proxy, 'background.begun' => 4, 'background.open' => 1, 'tseam.alone' => 3, 'tseam.failed' => 1);
+$kept->send(join '', ("GET " . $origin->url('/a') . " HTTP/1.1\r\nHost: x\r\nX-Seam: again\r\n\r\n") x 260);
+my @said = map { $kept->response->header('X-Seam-Again') } 1 .. 260;
+is grep({ $_ eq 'yes' } @said), 255, 'no more than 256 of them';
+counters($proxy, 'background.too_many' => 5, 'background.open' => 256);
+$origin->release('/a');
+counters($proxy, 'background.open' => 0);
+is post($proxy, $origin->url('/a'), 'body', headers => { 'X-Seam' => 'again' })->header('X-Seam-Again'), 'no', 'none with a body';
+ok $proxy->text('access.log') !~ /X-Background/ && !grep({ /^- / } split /\n/, $proxy->text('access.log')), 'not in the log';
+
+# ---- the end of a worker -----------------------------------------------------------------------
+
+for my $path ('/open7', '/open8') {
+    my $drained = proxy($conf =~ s/\z/shutdown_lifetime 1 second\n/r);
+    my $one = client($drained);
+    $one->send("GET " . $origin->url($path) . " HTTP/1.1\r\nHost: x\r\nX-Seam: store want\r\n\r\n");
+    ok $one->upto("\r\n\r\n"), 'a client';
+    $one->close;
+    ok wait_for(sub { stat($drained, 'background.open') == 1 }), 'that has left';
+    $drained->signal('TERM');
+    $origin->drop if $path eq '/open8';
+    my $gone = wait_for(sub { waitpid($drained->pid, POSIX::WNOHANG()) == $drained->pid });
+    is $gone && $?, 0, $path eq '/open8' ? 'a stop waits for the rest' : 'but no longer than shutdown_lifetime';
+    delete $drained->{pid};
+    ok !$drained->said_wrong, 'nothing is wrong';
+}
 
 $_->close for $kept, $slow, $late, @wait[2, 3];
 done;

@@ -90,6 +90,11 @@ enum go step_refuse(struct bt_txn *txn)
         if (!done)
             return go;
     }
+    if (txn->session->ghost) {
+        txn->keep_origin = false;
+        txn->step = STEP_finish;
+        return GO_ON;
+    }
     if (!txn->head_sent) {
         if (txn->origin != NULL) {
             txn->keep_origin = false;

@@ -114,6 +114,7 @@ static enum go deliver_read(struct bt_txn *txn)
         if (!txn->upload_over && !upload_move(txn, BT_STR_NONE))
             return GO_ON;
         timeout_set(&origin_reading, &txn->timeout);
+        session_notice(txn->session);
         return GO_WAIT;
     }
     if (n == BT_IO_EOF && body_eof(&txn->download)) {
@@ -134,6 +135,16 @@ static enum go deliver_drained(struct bt_txn *txn)
     return GO_WAIT;
 }
 
+/* There is no client: the sink gets it, or it is dropped. */
+static enum go deliver_nobody(struct bt_txn *txn)
+{
+    txn->head_sent = true;
+    txn->step = STEP_serve;
+    if (!tap_open(txn))
+        deliver_discard(txn);
+    return GO_ON;
+}
+
 enum go step_deliver(struct bt_txn *txn)
 {
     bt_str slice[SLICES_MAX];
@@ -146,6 +157,8 @@ enum go step_deliver(struct bt_txn *txn)
         go = txn_phase(txn, BT_AT_RESPONSE, &done);
         if (!done)
             return go;
+        if (txn->session->ghost)
+            return deliver_nobody(txn);
         go = access_reply(txn, &done);
         if (!done)
             return go;

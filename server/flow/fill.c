@@ -73,7 +73,8 @@ static void fill_keep(struct bt_txn *txn, const bt_str *slice, int n, bool last)
     char *at;
 
     timeout_clear(&txn->timeout);
-    if (!txn->serve->parted) { /* the client gets something else */
+    if (txn->serve == NULL ||
+        !txn->serve->parted) { /* there is no client, or it gets something else */
         txn->keep_origin = false;
         origin_release(txn);
         return;

@@ -28,23 +28,49 @@ static void count_status(int status)
     }
 }
 
-enum go step_finish(struct bt_txn *txn)
+/* Bytes to and from the origin, as far as they were not counted before. */
+static void count_origin(struct bt_txn *txn)
 {
+    count_by(origin_bytes_in, txn->bytes.upstream_in - txn->told_in);
+    count_by(origin_bytes_out, txn->bytes.upstream_out - txn->told_out);
+    txn->told_in = txn->bytes.upstream_in;
+    txn->told_out = txn->bytes.upstream_out;
+}
+
+void finish_tell(struct bt_txn *txn)
+{
+    txn->told = true;
     txn->time.end = clock_us();
     if (txn->ended == END_CLIENT_GONE)
         count(requests_aborted);
+    if (txn->time.head == 0 && txn->rep.status == 0)
+        return;
+    if (txn->head_sent)
+        count_status(txn->rep.status);
+    count_observe(request_time, txn->time.end - txn->time.start);
+    count_by(client_bytes_in, txn->bytes.request);
+    count_by(client_bytes_out, txn->bytes.reply);
+    count_origin(txn);
+    (void)phase_run(BT_AT_FINISH, txn, &txn->hook);
+    logs_write(txn);
+}
+
+/* Nobody asked for it, so that it is in no log. */
+static void finish_background(struct bt_txn *txn)
+{
+    txn->told = true;
+    txn->time.end = clock_us();
+    (void)phase_run(BT_AT_FINISH, txn, &txn->hook);
+}
+
+enum go step_finish(struct bt_txn *txn)
+{
     if (txn->ended != END_WHOLE)
         txn->keep_client = false;
-    if (txn->time.head != 0 || txn->rep.status != 0) {
-        if (txn->head_sent)
-            count_status(txn->rep.status);
-        count_observe(request_time, txn->time.end - txn->time.start);
-        count_by(client_bytes_in, txn->bytes.request);
-        count_by(client_bytes_out, txn->bytes.reply);
-        count_by(origin_bytes_in, txn->bytes.upstream_in);
-        count_by(origin_bytes_out, txn->bytes.upstream_out);
-        (void)phase_run(BT_AT_FINISH, txn, &txn->hook);
-        logs_write(txn);
-    }
+    if (txn->background)
+        finish_background(txn);
+    else if (!txn->told)
+        finish_tell(txn);
+    count_origin(txn);
     return GO_OVER;
 }

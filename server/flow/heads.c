@@ -67,7 +67,7 @@ int64_t bt_rep_length(struct bt_txn *txn)
     case BODY_NONE:
         return 0;
     case BODY_LENGTH:
-        return txn->rep.content_length;
+        return (int64_t)(txn->download.received + txn->download.left);
     case BODY_CHUNKED:
     case BODY_CLOSE:
         break;

@@ -29,7 +29,7 @@ static const struct bt_login *login(void)
 
 enum bt_match bt_login(struct bt_txn *txn)
 {
-    if (txn->sketched)
+    if (txn->sketched || txn->background)
         return bt_who(txn, BT_WHO_LOGIN).at != NULL ? BT_YES : BT_NO;
     enum bt_match said = login() == NULL ? BT_NO : login()->ask(txn);
 

@@ -109,6 +109,23 @@ bt_str bt_note_get(struct bt_txn *txn, bt_str key, size_t n)
     return BT_STR_NONE;
 }
 
+static void notes_add_all(struct bt_txn *to, const struct notes *from)
+{
+    for (const struct note *note = from->first; note != NULL; note = note->next)
+        bt_note_add(to, BT_NOTE_EXCHANGE, note->key, note->value);
+}
+
+void notes_copy(struct bt_txn *to, struct bt_txn *from)
+{
+    struct bt_arena *arena;
+
+    for (enum bt_who which = 0; which < BT_WHO_END; which++)
+        bt_who_set(to, which, bt_who(from, which));
+    notes_add_all(to, notes_of(from, BT_NOTE_EXCHANGE, &arena));
+    if (from->session->arena != NULL)
+        notes_add_all(to, notes_of(from, BT_NOTE_CLIENT, &arena));
+}
+
 /* ---- fields ---- */
 
 static bool text(struct bt_value *out, bt_str value)

@@ -9,4 +9,7 @@
 /* A module of the server, of fields and memory only. */
 extern const struct bt_module notes_module;
 
+/* Who the client of `from` is, and all notes there are of it, for an exchange in its place. */
+void notes_copy(struct bt_txn *to, struct bt_txn *from);
+
 #endif

@@ -15,6 +15,7 @@
 #include "bt_log.h"
 #include "flow/access.h"
 #include "flow/core.h"
+#include "flow/ghost.h"
 #include "flow/limits.h"
 #include "flow/session.h"
 #include "http/date.h"
@@ -228,6 +229,8 @@ static int serve_read(struct bt_txn *txn, bt_str *piece, int64_t budget,
 
 static enum go serve_end(struct bt_txn *txn, enum txn_end why)
 {
+    if (why == END_WHOLE && ghost_leave(txn, why))
+        return GO_ON;
     tap_end(txn, false);
     txn->ended = why;
     txn->step = STEP_finish;
@@ -332,10 +335,23 @@ static enum go serve_move(struct bt_txn *txn)
     }
 }
 
+/* There is no client: only the sink gets something. */
+static enum go serve_nobody(struct bt_txn *txn)
+{
+    serve_stop(txn);
+    fill_move(txn);
+    if (tap_open(txn))
+        return GO_WAIT;
+    txn->step = STEP_finish;
+    return GO_ON;
+}
+
 enum go step_serve(struct bt_txn *txn)
 {
     bool done;
 
+    if (txn->session->ghost)
+        return serve_nobody(txn);
     if (!txn->head_sent) {
         enum go go = serve_ask(txn, &done);
         if (!done)

@@ -53,7 +53,8 @@ static void session_free(struct session *s)
         spare[n_spare++] = s;
     else
         free(s);
-    count_by(connections_open, -1);
+    if (!s->ghost)
+        count_by(connections_open, -1);
     if (--n_sessions == 0 && drained != NULL)
         drained();
 }
@@ -379,13 +380,19 @@ static void session_turn(struct session *s)
 {
     if (s->txn != NULL) {
         if (s->stream.failed)
-            txn_abort(s->txn, END_CLIENT_GONE);
+            txn_gone(s->txn, END_CLIENT_GONE);
         else
             txn_run(s->txn);
     }
     /* One head after the other, as long as they are there. */
     while (!s->dead && s->txn == NULL && session_read(s))
         txn_run(s->txn);
+}
+
+void session_notice(struct session *s)
+{
+    if (!s->stream.watched && !timeout_is_set(&s->timeout) && !s->ghost)
+        timeout_set(&session_noticing, &s->timeout);
 }
 
 void session_run(struct session *s)
@@ -404,8 +411,8 @@ void session_run(struct session *s)
         session_free(s);
         return;
     }
-    if (s->txn != NULL && !s->stream.watched && !timeout_is_set(&s->timeout))
-        timeout_set(&session_noticing, &s->timeout);
+    if (s->txn != NULL)
+        session_notice(s);
 }
 
 /* Word of a client whose exchange is under way and reads nothing of it: more requests, or its end?
@@ -440,7 +447,7 @@ static void session_ready(struct stream *stream)
 
 void session_watch(struct session *s)
 {
-    if (s->stream.fd >= 0)
+    if (!s->ghost)
         stream_watch(&s->stream);
 }
 
@@ -458,26 +465,69 @@ void session_next(struct session *s, enum session_fate fate)
     }
 }
 
-void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t len)
+void session_let_go(struct session *s, enum session_fate fate)
+{
+    s->txn = NULL;
+    s->served = true;
+    input_settle(&s->in, shared_client);
+    if (fate != SESSION_KEEP || s->dead || (session_draining() && !patient_drain)) {
+        session_close(s);
+        return;
+    }
+    s->first_us = input_len(&s->in) > 0 ? clock_us() : 0;
+    timeout_clear(&s->timeout);
+    if (s->running)
+        s->again = true;
+    else
+        stream_again(&s->stream); /* whoever is on the stack has something else to do first */
+}
+
+static struct session *session_new(void)
 {
     struct session *s = n_spare > 0 ? spare[--n_spare] : malloc(sizeof *s);
-    struct sockaddr_storage addr = {0};
 
     CHECK(s != NULL);
     memset(s, 0, sizeof *s);
+    s->born_us = clock_us();
+    return s;
+}
+
+static void session_add(struct session *s)
+{
+    list_add_tail(&sessions, &s->all);
+    n_sessions++;
+}
+
+struct session *session_ghost(struct session *of)
+{
+    struct session *s = session_new();
+
+    (void)session_local(of);
+    s->peer = of->peer;
+    s->local = of->local;
+    s->port = of->port;
+    s->stream.fd = -1;
+    s->ghost = true;
+    session_add(s);
+    return s;
+}
+
+void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t len)
+{
+    struct session *s = session_new();
+    struct sockaddr_storage addr = {0};
+
     memcpy(&addr, peer, len);
     addr_unmap(&addr);
     memcpy(&s->peer, &addr, sizeof s->peer);
     s->port = port;
-    s->born_us = clock_us();
     stream_init(&s->stream, fd, session_ready);
     if (!limits_enter(s)) {
         stream_close(&s->stream);
         free(s);
         return;
     }
-    list_add_tail(&sessions, &s->all);
-    n_sessions++;
+    session_add(s);
     count(connections_accepted);
     count(connections_open);
     if (phase_lists[BT_AT_ACCEPT].n > 0)
@@ -490,7 +540,7 @@ const struct sockaddr *session_local(struct session *s)
     struct sockaddr_storage addr = {0};
     socklen_t len = sizeof addr;
 
-    if (s->local.any.sa_family == AF_UNSPEC &&
+    if (s->local.any.sa_family == AF_UNSPEC && s->stream.fd >= 0 &&
         getsockname(s->stream.fd, (struct sockaddr *)&addr, &len) == 0) {
         addr_unmap(&addr);
         memcpy(&s->local, &addr, sizeof s->local);
@@ -541,9 +591,12 @@ static void writing_expired(struct timeout *timeout)
 {
     struct session *s = session_of(timeout);
 
-    if (s->txn != NULL)
-        s->txn->client->cut(s->txn);
-    session_give_up(s);
+    if (s->txn == NULL) {
+        session_close(s);
+        return;
+    }
+    s->txn->client->cut(s->txn);
+    txn_gone(s->txn, END_TIMEOUT);
 }
 
 static void noticing_expired(struct timeout *timeout)

@@ -37,6 +37,7 @@ struct session {
     bool dead;                      /* closed; freed when its driver has left the stack */
     bool skipped;                   /* the CRLF before a head was looked for */
     bool served;                    /* at least one request was answered */
+    bool ghost;                     /* there is no client, and stream.fd is -1: ghost.c */
     uint32_t scanned;               /* see head_end() */
 };
 
@@ -55,6 +56,13 @@ void session_close(struct session *);
 void session_run(struct session *);
 /* Be told when the client leaves, or sends, while the exchange waits for somebody else. */
 void session_watch(struct session *);
+
+/* The same, a little later: most exchanges need none of it. */
+void session_notice(struct session *);
+/* The exchange under way goes on without this client. */
+void session_let_go(struct session *, enum session_fate);
+/* A session without a connection, for an exchange that has this one's client no more. */
+struct session *session_ghost(struct session *of);
 
 const struct sockaddr *session_local(struct session *);
 /* Is it too old to be kept for another request (pconn_lifetime)? */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "bt_log.h"
 #include "flow/core.h"
+#include "flow/ghost.h"
 #include "flow/pages.h"
 #include "flow/serve.h"
 #include "flow/session.h"
@@ -70,6 +71,8 @@ static void txn_release(struct bt_txn *txn)
     if (txn->origin != NULL)
         origin_release(txn);
     input_free(&txn->from_origin);
+    if (txn->session->ghost)
+        ghost_over();
     count_by(active_exchanges, -1);
 }
 
@@ -139,10 +142,18 @@ enum go txn_fail(struct bt_txn *txn, int status, const char *page, const char *d
 
 enum go txn_leave(struct bt_txn *txn, enum txn_end why)
 {
+    if (ghost_leave(txn, why))
+        return GO_ON;
     txn->ended = why;
     txn->keep_client = txn->keep_origin = false;
     txn->step = STEP_finish;
     return GO_ON;
+}
+
+void txn_gone(struct bt_txn *txn, enum txn_end why)
+{
+    (void)txn_leave(txn, why);
+    txn_run(txn);
 }
 
 bool txn_retriable(const struct bt_txn *txn)

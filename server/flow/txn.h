@@ -193,10 +193,13 @@ struct bt_txn {
     struct txn_times time;
     struct txn_bytes bytes;
     enum txn_end ended;
-    const char *tag;       /* Squid's result: "TCP_MISS" */
-    bool tagged;           /* a module has said it, see txn_tag() */
-    const char *hierarchy; /* Squid's way: "HIER_DIRECT" */
-    int dial_errno;        /* of the last connection that failed; 0: none */
+    bool told;                 /* finish_tell() was called */
+    bool background;           /* bt_background() has made it */
+    int64_t told_in, told_out; /* of the origin's bytes: counted */
+    const char *tag;           /* Squid's result: "TCP_MISS" */
+    bool tagged;               /* a module has said it, see txn_tag() */
+    const char *hierarchy;     /* Squid's way: "HIER_DIRECT" */
+    int dial_errno;            /* of the last connection that failed; 0: none */
 };
 
 /* Let the exchange go on from where it is. Safe from anywhere, also from within a step. */
@@ -216,6 +219,8 @@ enum go txn_fail(struct bt_txn *, int status, const char *page, const char *deta
 /* From within a step: the client's side is over. Returns GO_ON: with a sink that wants the rest the
  * exchange goes on without it, else to its end. */
 enum go txn_leave(struct bt_txn *, enum txn_end);
+/* The same from without, and run it. */
+void txn_gone(struct bt_txn *, enum txn_end);
 
 /* How it is answered, unless a module has its own word for it. Denials assign txn->tag. */
 static inline void txn_tag(struct bt_txn *txn, const char *tag)
@@ -248,6 +253,9 @@ void heads_mark(struct bt_txn *);
  * them again. Between the two the request's fields are written. */
 void heads_hide(struct bt_txn *);
 void heads_overlay(struct bt_txn *, struct writer *);
+
+/* finish.c: count it, log it, ask the hooks of phase FINISH: once an exchange. */
+void finish_tell(struct bt_txn *);
 
 /* local.c: is this the end of its way? GO_ON with txn->step changed: it is. */
 enum go local_look(struct bt_txn *);

@@ -84,6 +84,10 @@
     X(request_body_large, "limits.request_body", BT_COUNT, "requests", "Refused or ended: a body larger than request_body_max_size.") \
     X(reply_body_large, "limits.reply_body", BT_COUNT, "responses", "Refused or cut: a body larger than reply_body_max_size.") \
     X(exchange_memory, "limits.exchange_memory", BT_COUNT, "requests", "Refused: an exchange needed more memory than it may have.") \
+    X(background_open, "background.open", BT_GAUGE, "exchanges", "Exchanges without a client that are under way.") \
+    X(background_begun, "background.begun", BT_COUNT, "exchanges", "Exchanges begun without a client, to renew what is stored.") \
+    X(background_left, "background.left", BT_COUNT, "exchanges", "Clients that left or had enough, while a cache wanted the rest.") \
+    X(background_refused, "background.too_many", BT_COUNT, "exchanges", "Not begun, or ended with their client, since a worker has 256 without a client already.") \
     X(log_lines, "log.lines", BT_COUNT, "lines", "Access-log lines written.") \
     X(log_lost, "log.lost", BT_COUNT, "lines", "Access-log lines lost because their place could not take them.") \
     X(bad_verdicts, "core.bad_verdicts", BT_COUNT, "verdicts", "Hooks that returned a stray value; treated as a refusal.") \
