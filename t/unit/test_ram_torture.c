@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +14,14 @@
 
 #include "ram_kit.h"
 
-enum { WORKERS = 8, KEYS = 3000, HELD = 6, BODY_MAX = 150000, MEMBER_OF_PARENT = 20 };
+enum {
+    WORKERS = 8,
+    KEYS = 3000,
+    FEW_KEYS = 300,
+    HELD = 6,
+    BODY_MAX = 150000,
+    MEMBER_OF_PARENT = 20
+};
 
 static const struct store *const store = &store_ram;
 
@@ -282,13 +290,13 @@ static bool anybody(void *arg, const struct store_ref *ref)
     return true;
 }
 
-static void account_all(int64_t bytes)
+/* Nobody else is there. How many records? */
+static uint64_t all_counted(int64_t bytes)
 {
     struct ram_sums sums;
     struct tally all = {0};
-    uint64_t slots = 0, walked = 0, place = 0;
+    uint64_t slots = 0;
 
-    assert_true(kit_start(MEMBER_OF_PARENT));
     for (int i = 0; i < 100000 && ram.zone->recount > 0; i++)
         ram_sums(&sums);
     assert_int_equal(ram.zone->recount, 0);
@@ -296,7 +304,7 @@ static void account_all(int64_t bytes)
     for (uint32_t i = 0; i < ram.segments; i++) {
         enum segment_state its = state_of(ram.states[i]);
         assert_false(ram_pinned(i));
-        assert_true(its == SEGMENT_FREE || its == SEGMENT_SEALED || its == SEGMENT_CLOSING);
+        assert_true(its != SEGMENT_OPEN && its != SEGMENT_EVICTING);
         if (its == SEGMENT_FREE)
             continue;
         struct tally one = tally_segment(i);
@@ -313,6 +321,16 @@ static void account_all(int64_t bytes)
     assert_true(sums.live <= sums.used && sums.used <= bytes);
     for (uint32_t i = 0; i < ram.flight_entries; i++)
         assert_int_equal(word_state(entry_at(i)->word), FREE);
+    return slots;
+}
+
+static void account_all(int64_t bytes)
+{
+    struct ram_sums sums;
+    uint64_t slots, walked = 0, place = 0;
+
+    assert_true(kit_start(MEMBER_OF_PARENT));
+    slots = all_counted(bytes);
     do
         store->walk(&place, anybody, &walked);
     while (place != 0);
@@ -396,12 +414,97 @@ static void with_lru(void **state)
     torture(16 << 20, RAM_LRU, seconds_of(1));
 }
 
+/* ---- one worker, ended after each number of instructions ---- */
+
+static void script(void)
+{
+    char at[32];
+
+    kit_start(1);
+    seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15;
+    raise(SIGSTOP);
+    do_put(dice(FEW_KEYS), NULL);
+    do_renew(dice(FEW_KEYS));
+    store->remove(key_of(at, dice(FEW_KEYS)));
+    do_flight(dice(FEW_KEYS));
+    do_find(dice(FEW_KEYS));
+    raise(SIGSTOP);
+    _exit(0);
+}
+
+/* It stops by itself before the script and after it. */
+static pid_t script_begin(void)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+            _exit(4);
+        script();
+    }
+    if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+        return -1;
+    return pid;
+}
+
+/* Until it has come to its end, at most. */
+static void script_steps(pid_t pid, uint64_t steps)
+{
+    int status;
+
+    for (uint64_t i = 0; i < steps; i++) {
+        assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSTOPPED(status));
+        if (WSTOPSIG(status) == SIGSTOP)
+            return;
+        assert_int_equal(WSTOPSIG(status), SIGTRAP);
+    }
+}
+
+static void any_instruction(void **state)
+{
+    int64_t bytes = 1 << 20;
+    time_t until = time(NULL) + (time_t)seconds_of(3);
+    uint64_t kills = 0, place = 0;
+    int status;
+
+    (void)state;
+    kit_drop();
+    assert_true(kit_setup(bytes, RAM_S3FIFO));
+    ram_counted = counted;
+    memset(shared, 0, sizeof *shared);
+    while (time(NULL) < until || kills < 5) {
+        pid_t pid = script_begin();
+        if (pid < 0)
+            skip(); /* nobody may be traced here */
+        script_steps(pid, 1 + dice(dice(4) ? 5000 : 40000));
+        kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        ram_bury(1);
+        kills++;
+        assert_true(kit_start(MEMBER_OF_PARENT));
+        for (int i = 0; i < 20; i++)
+            do_put(dice(FEW_KEYS), NULL);
+        store->walk(&place, visit, NULL);
+        kit_look();
+        ram_stop();
+        ram.row = ram_row(MEMBER_OF_PARENT);
+        all_counted(bytes);
+    }
+    printf("# %lu kills\n", (unsigned long)kills);
+    assert_true(kills < 20 || shared->counts[COUNT_ram_evicted] > 0);
+    assert_int_equal(shared->counts[COUNT_ram_corrupt], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_zone),
         cmocka_unit_test(larger_zone),
         cmocka_unit_test(with_lru),
+        cmocka_unit_test(any_instruction),
     };
 
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
