@@ -16,7 +16,7 @@
 #include "bt_types.h"
 
 #define BT_ABI_MAJOR 1 /* a row changed its shape: modules built before are refused */
-#define BT_ABI_MINOR 2 /* struct bt_module grew at its end: older modules still load */
+#define BT_ABI_MINOR 3 /* struct bt_module grew at its end: older modules still load */
 
 struct bt_error; /* gathers complaints about the configuration */
 struct bt_txn;   /* one exchange */
@@ -428,6 +428,9 @@ struct bt_module {
         const struct bt_command *row;
         size_t n;
     } commands; /* since minor 2 */
+    /* Loaded when no line of the configuration needs it, too, behind those that some line needs;
+     * `module NAME off` forbids it. Since minor 3. */
+    bool by_default;
 };
 
 #define BT_MODULE(its_name, its_doc, ...)                                                          \

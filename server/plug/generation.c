@@ -2,7 +2,7 @@
  *
  * In this order: the file becomes lines; the server's own modules are added; `module` lines are
  * obeyed; what directives are used decides which modules are loaded; all lines are bound, which may
- * load more (an ACL type, a field); presets of silent rows are set; setups run. While this goes on,
+ * load more (an ACL type, a field); those that are there by default; presets of silent rows are set; setups run. While this goes on,
  * a look-up in the registry that finds nothing comes to supply() here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
@@ -424,6 +424,21 @@ static void load_for_lines(struct loading *loading, struct file *file)
     complain_at(loading->err, NULL);
 }
 
+/* Those that are there unless a line forbids them; last, so that their hooks come behind those of
+ * modules that somebody asked for. */
+static void load_defaults(struct loading *loading)
+{
+    for (struct candidate *c = loading->first; c != NULL; c = c->next) {
+        if (c->told.state != MODULE_UNUSED ||
+            !index_default(loading->index, str_from(c->told.name)))
+            continue;
+        if (open_candidate(loading, c))
+            c->told.state = MODULE_DEFAULT;
+        else
+            bt_caution(loading->err, NULL, "%s", c->told.refused);
+    }
+}
+
 /* Rows that set a preset by function, for lines that never came. Modules that come later by use of
  * a field are met here again before their setup. */
 static void bind_silent_of(struct loading *loading, struct candidate *c, const struct file *file)
@@ -518,6 +533,7 @@ struct generation *generation_look(const char *path, const struct bt_module *con
     registry_supplier(loading->gen->registry, &loading->supplier);
     load_for_lines(loading, &file);
     loading->good &= bind_lines(&file, &loading->hooks, loading->arena, err);
+    load_defaults(loading);
     run_setups(loading, &file);
     return end(loading);
 }

@@ -21,6 +21,7 @@ enum generation_state {
     MODULE_ON,       /* asked for by `module NAME on` */
     MODULE_OFF,      /* forbidden by `module NAME off` */
     MODULE_AUTO,     /* loaded because a line uses something of it */
+    MODULE_DEFAULT,  /* loaded though no line needs it, by its own word */
     MODULE_UNUSED    /* found, and nothing needs it */
 };
 

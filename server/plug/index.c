@@ -27,6 +27,7 @@ struct index {
     struct table table[ROW_KINDS]; /* struct providers */
     struct table gone[ROW_KINDS];  /* names of modules that the file knows and the folder lacks */
     const char *const *module;
+    bool *by_default; /* by place in `module` */
     size_t n;
 };
 
@@ -142,6 +143,12 @@ static bool read_line(struct index *index, const struct trust *trust, bt_str lin
         (void)trusted(trust, module, true);
         return true;
     }
+    if (str_eq_literal(kind, "default")) {
+        for (size_t i = 0; i < index->n; i++)
+            index->by_default[i] |= !trust->newer[i] &&
+                                    bt_str_eq(str_from(index->module[i]), module);
+        return true;
+    }
     if (kind_of(kind) == ROW_KINDS)
         return false;
     if (trusted(trust, module, false))
@@ -210,6 +217,7 @@ struct index *index_read(const char *folder, struct bt_arena *arena, struct bt_e
     if (index->n == 0)
         return index;
 
+    index->by_default = bt_alloc(arena, index->n * sizeof *index->by_default);
     struct trust trust = {index, bt_alloc(arena, index->n), bt_alloc(arena, index->n)};
     read_file(index, &trust, folder, err);
     for (size_t i = 0; i < index->n; i++) {
@@ -218,6 +226,7 @@ struct index *index_read(const char *folder, struct bt_arena *arena, struct bt_e
         bt_str refusal;
         const struct bt_module *module = load_open(
             load_path(folder, str_from(index->module[i]), arena), arena, &refusal);
+        index->by_default[i] = module != NULL && module->by_default;
         if (module != NULL)
             each_of(module, add, index);
         else
@@ -257,6 +266,14 @@ void index_names(const struct index *index, enum registry_kind kind,
         each(to, names[i]);
 }
 
+bool index_default(const struct index *index, bt_str name)
+{
+    for (size_t i = 0; i < index->n; i++)
+        if (index->by_default[i] && bt_str_eq(str_from(index->module[i]), name))
+            return true;
+    return false;
+}
+
 size_t index_modules(const struct index *index, const char *const **modules)
 {
     *modules = index->module;
@@ -288,6 +305,8 @@ bool index_print(const char *folder, FILE *out)
             continue;
         }
         fprintf(out, "module %s %s\n", names[i], names[i]);
+        if (module->by_default)
+            fprintf(out, "default %s %s\n", names[i], names[i]);
         each_of(module, print, out);
     }
     arena_free(arena);

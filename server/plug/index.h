@@ -4,6 +4,7 @@
  *
  *   directive NAME MODULE     acl NAME MODULE     field NAME MODULE
  *   code CODE MODULE          log NAME MODULE     module NAME MODULE
+ *   default NAME MODULE
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef PLUG_INDEX_H
@@ -30,6 +31,9 @@ const char *index_gone(const struct index *, enum registry_kind, bt_str name);
 /* Every name of a kind. */
 void index_names(const struct index *, enum registry_kind, void (*each)(void *to, const char *name),
                  void *to);
+
+/* Is this module loaded though nothing needs it? */
+bool index_default(const struct index *, bt_str name);
 
 /* Names of all modules of the folder, sorted. */
 size_t index_modules(const struct index *, const char *const **modules);

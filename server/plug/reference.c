@@ -424,6 +424,8 @@ static const char *reason(const struct generation *gen, const struct generation_
         text = "asked for";
     if (m->state == MODULE_OFF)
         text = "forbidden";
+    if (m->state == MODULE_DEFAULT)
+        text = "loaded by default";
     if (m->state == MODULE_AUTO)
         text = bt_str_printf(gen->arena, "loaded for the %s", m->uses).at;
     if (m->at.file == NULL)
