@@ -2,8 +2,9 @@
  *
  * In this order: the file becomes lines; the server's own modules are added; `module` lines are
  * obeyed; what directives are used decides which modules are loaded; all lines are bound, which may
- * load more (an ACL type, a field); those that are there by default; presets of silent rows are set; setups run. While this goes on,
- * a look-up in the registry that finds nothing comes to supply() here.
+ * load more (an ACL type, a field); those that are there by default are loaded; presets of silent rows
+ * are set; setups run. While this goes on, a look-up in the registry that finds nothing comes to
+ * supply() here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #define BT_LOG_TAG "modules"
