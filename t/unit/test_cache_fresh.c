@@ -85,7 +85,7 @@ struct row {
 static void check_rows(const struct row *rows, size_t n, const struct deed *like, bool whole)
 {
     for (size_t i = 0; i < n; i++) {
-        struct deed d = like != NULL ? *like : (struct deed){NULL};
+        struct deed d = like != NULL ? *like : (struct deed){.method = NULL};
         struct fresh_verdict v;
 
         d.status = rows[i].status;
