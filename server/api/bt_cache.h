@@ -86,6 +86,11 @@ struct bt_source_ops {
  * asked about the new answer as well. */
 BT_API void bt_answer_from(struct bt_txn *, bt_str head, int64_t length, struct bt_source *);
 
+/* From a hook of RESPONSE, which then returns BT_ANSWER: forget what the origin has said, and ask it
+ * once more with what bt_upstream_set() says by now. false: the request cannot be sent twice, or was
+ * already. */
+BT_API BT_MUST bool bt_again(struct bt_txn *);
+
 /* ---- a sink: a copy of the origin's body ---- */
 
 struct bt_sink {

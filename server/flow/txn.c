@@ -162,9 +162,34 @@ bool txn_retriable(const struct bt_txn *txn)
            txn->interim == 0 && !txn->head_sent;
 }
 
+bool bt_again(struct bt_txn *txn)
+{
+    if (txn->asked_again || txn->again_done || txn->origin == NULL || txn->head_sent ||
+        !txn_retriable(txn))
+        return false;
+    txn->asked_again = true;
+    return true;
+}
+
+/* What the origin has said is forgotten, and it is asked once more. */
+static void txn_ask_again(struct bt_txn *txn)
+{
+    txn->asked_again = false;
+    txn->again_done = true;
+    tap_end(txn, false);
+    deliver_discard(txn);
+    txn->rep = (struct head){.content_length = -1};
+    txn->hooks_done = true;
+    txn->step = STEP_upstream;
+}
+
 /* A hook has an answer. */
 static void txn_answered(struct bt_txn *txn)
 {
+    if (txn->asked_again) {
+        txn_ask_again(txn);
+        return;
+    }
     txn_tag(txn, "TCP_HIT");
     txn->step = txn->serve != NULL ? STEP_serve : STEP_refuse;
     if (txn->origin == NULL)

@@ -117,12 +117,13 @@ struct bt_txn {
     uint64_t chunk_open; /* bytes that the chunk under way still lacks, see frame_offer() */
 
     /* Deciding. */
-    unsigned hook;               /* the next hook of the phase under way */
-    bool hooks_done;             /* of the step under way: do not ask them again */
-    bool settled;                /* phase REQUEST was decided by a hook: no http_access */
-    bool paused;                 /* a hook or an ACL said that it will call bt_resume() */
-    struct acl_memo *acls;       /* what ACLs have answered so far; NULL: none was asked */
-    const struct bt_line *rule;  /* the line that decided about access; NULL: the default did */
+    unsigned hook;                /* the next hook of the phase under way */
+    bool asked_again, again_done; /* bt_again() was called; it is on its way */
+    bool hooks_done;              /* of the step under way: do not ask them again */
+    bool settled;                 /* phase REQUEST was decided by a hook: no http_access */
+    bool paused;                  /* a hook or an ACL said that it will call bt_resume() */
+    struct acl_memo *acls;        /* what ACLs have answered so far; NULL: none was asked */
+    const struct bt_line *rule;   /* the line that decided about access; NULL: the default did */
     const struct bt_line *audit; /* what would have refused it, with `audited`; NULL: the default */
     bool audited;                /* http_access_audit let it pass */
     bool admitted;               /* http_access has allowed it */
