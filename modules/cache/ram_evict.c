@@ -326,12 +326,30 @@ static uint32_t choose(const struct ram_survey *survey)
     return survey->oldest[queue == QUEUE_SMALL ? QUEUE_MAIN : QUEUE_SMALL];
 }
 
+static void evict_take(uint32_t segment, bool drop_all)
+{
+    ram.evict.segment = segment;
+    ram.evict.at = WORD;
+    ram.evict.drop = drop_all;
+}
+
+/* The oldest ones are all read from, and there must be room: whichever is not. */
+static bool evict_any(void)
+{
+    for (uint32_t n = 0, i = ram.hint; n < ram.segments; n++, i = i + 1 < ram.segments ? i + 1 : 0)
+        if (claim(i, SEGMENT_SEALED)) {
+            evict_take(i, true);
+            return true;
+        }
+    return false;
+}
+
 static bool evict_begin(bool at_once)
 {
     uint64_t after[QUEUES] = {0, 0};
     struct ram_survey survey;
 
-    for (int tries = 0; tries < (at_once ? 256 : 8); tries++) {
+    for (int tries = 0; tries < 8; tries++) {
         ram_survey(&survey, after);
         if (tries == 0 && survey.closing > 0 && release_closing() && at_once)
             return false;
@@ -340,17 +358,15 @@ static bool evict_begin(bool at_once)
         if (segment == NO_SEGMENT)
             return false;
         uint64_t word = atomic_load(&ram.states[segment]);
-        if (state_of(word) == SEGMENT_SEALED && claim(segment, SEGMENT_SEALED)) {
-            ram.evict.segment = segment;
-            ram.evict.at = WORD;
-            ram.evict.drop = at_once;
+        if (claim(segment, SEGMENT_SEALED)) {
+            evict_take(segment, at_once);
             return true;
         }
         /* Somebody reads from it, or has it already: the next one. */
         if (segment != survey.empty && state_turn(word) > after[state_queue(word)])
             after[state_queue(word)] = state_turn(word);
     }
-    return false;
+    return at_once && evict_any();
 }
 
 /* true: it is free. */
