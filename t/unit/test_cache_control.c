@@ -226,6 +226,15 @@ static void targeted(void **state)
          "CDN-Cache-Control: a=1.5, b=\"s\", c=tok/en, d=:aGk=:, e=@17, f=(1 2;x), "
          "g=%\"f%c3%bc\", h=*t, max-age=3",
          "max-age=3"},
+        {"9213 2.1",
+         "CDN-Cache-Control: z=Zz!k, b=123456789012.123, c=-1.5, e=%\"~%9a\", *a, max-age=3",
+         "max-age=3"},
+        {"9213 2.1", "CDN-Cache-Control: max-age=3\t,\tno-store", "no-store max-age=3"},
+        {"9213 2.2", "CDN-Cache-Control: max-age=3, a=(\t1)", NULL},
+        {"9213 2.2", "CDN-Cache-Control: max-age=3, a=(1 2;X)", NULL},
+        {"9213 2.2", "CDN-Cache-Control: max-age=3, a={", NULL},
+        {"9213 2.2", "CDN-Cache-Control: max-age=3, e=%\"%9g\"", NULL},
+        {"9213 2.2", "CDN-Cache-Control: max-age=3, b=:a*:", NULL},
         {"9213 2.1", "CDN-Cache-Control: a=(), b=( \"x\"  y ), max-age=3", "max-age=3"},
         {"9213 2.1", "CDN-Cache-Control: max-age=3 , \t no-cache  ", "no-cache max-age=3"},
         /* nothing in it */
