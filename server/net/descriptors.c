@@ -11,6 +11,7 @@
 enum { KEEP = 128 };
 
 static int kept_from; /* 0: nobody has asked yet */
+static bool reached;
 
 static int learn(void)
 {
@@ -27,7 +28,14 @@ bool descriptors_short(int fd)
 {
     if (__builtin_expect(kept_from == 0, 0))
         kept_from = learn();
+    if (__builtin_expect(fd >= kept_from, 0))
+        reached = true;
     return fd >= kept_from;
+}
+
+bool descriptors_reached(void)
+{
+    return reached;
 }
 
 bool descriptors_short_now(void)

@@ -14,5 +14,9 @@
 bool descriptors_short(int fd);
 /* Are they, now? Costs two calls. */
 bool descriptors_short_now(void);
+/* Were they ever? Then the number of a new one tells no more how many are in use: numbers become free
+ * far below while the last ones are still held, and whoever goes by the number takes one more of the
+ * last each time. Ask descriptors_short_now() instead, before. */
+bool descriptors_reached(void);
 
 #endif

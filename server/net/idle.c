@@ -89,11 +89,21 @@ static void peer_leave(struct idle_peer *peer)
 
 /* ---- connections ---- */
 
+/* Idle connections do not hold the last descriptors, which are for those inside. */
+static void leave_room(int fd)
+{
+    if (!descriptors_short(fd) && !descriptors_reached())
+        return;
+    while (descriptors_short_now() && idle_make_room())
+        continue;
+}
+
 struct origin *origin_new(int fd, const struct sockaddr *addr, const struct sockaddr *from)
 {
     struct origin *o = calloc(1, sizeof *o);
 
     CHECK(o != NULL);
+    leave_room(fd);
     stream_init(&o->stream, fd, NULL);
     o->stream.readable = false; /* origins do not speak first; if one does, epoll will tell */
     o->born_us = clock_us();

@@ -169,7 +169,7 @@ static void accept_failed(struct listener *l, int error)
     listener_pause(l);
 }
 
-/* The last one that gets in; whoever comes now waits in the kernel until somebody leaves. */
+/* Whoever comes now waits in the kernel until somebody leaves. */
 static void accept_short(struct listener *l)
 {
     count(accept_paused);
@@ -196,6 +196,11 @@ static void listener_ready(struct watch *w, unsigned what)
     while (got < l->batch) {
         struct sockaddr_storage addr;
         socklen_t len = sizeof addr;
+
+        if (descriptors_reached() && is_short()) {
+            accept_short(l);
+            return;
+        }
         int fd = accept4(l->fd, (struct sockaddr *)&addr, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         got++;
