@@ -30,6 +30,7 @@ const char bt_log_tag[] = "core";
 
 size_t (*log_prefix_fn)(struct bt_txn *txn, char *buf, size_t cap);
 void (*log_on_line)(enum bt_level);
+void (*log_on_lost)(void);
 
 enum { LINE_MAX_BYTES = 4096, TAGS = 16, TAG_BYTES = 24 };
 
@@ -41,6 +42,9 @@ static enum bt_level level_most = BT_INFO;
 static char debug_tag[TAGS][TAG_BYTES];
 static unsigned debug_tags;
 static uint64_t held_back; /* by the limit whose line comes next */
+static uint64_t lost;      /* lines, since the last one that could be written */
+static int lost_why;
+static bool torn; /* a part of the last one stands there, without its end */
 
 /* ---- where it goes ---- */
 
@@ -248,10 +252,45 @@ static size_t escape(const char *from, size_t len, char *to, size_t cap)
     return b.len;
 }
 
+/* Where a full disk has cut a line, the next one begins anew. */
+static bool sink_write(const char *line, size_t len)
+{
+    ssize_t n;
+
+    if (torn && write(sink, "\n", 1) != 1)
+        return false;
+    torn = false;
+    n = write(sink, line, len);
+    if (n >= 0 && (size_t)n < len) {
+        torn = n > 0;
+        errno = ENOSPC; /* which is what a short write to a file means */
+    }
+    return n == (ssize_t)len;
+}
+
+/* It is said when lines can be written again; nobody would read it before. */
+static void tell_lost(void)
+{
+    char line[256];
+    size_t at = add_time(line, sizeof line);
+
+    at += (size_t)snprintf(line + at, sizeof line - at,
+                           BT_LOG_TAG "| warning: %llu lines could not be written here: %s\n",
+                           (unsigned long long)lost, strerror(lost_why));
+    if (sink_write(line, at))
+        lost = 0;
+}
+
 static void line_write(const char *line, size_t len)
 {
-    if (sink >= 0)
-        (void)!write(sink, line, len);
+    if (sink >= 0 && lost > 0)
+        tell_lost();
+    if (sink >= 0 && !sink_write(line, len)) {
+        lost_why = errno;
+        lost++;
+        if (log_on_lost != NULL)
+            log_on_lost();
+    }
     if (also_stderr && sink != 2)
         (void)!write(2, line, len);
 }

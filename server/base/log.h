@@ -41,5 +41,8 @@ BT_MUST bool log_syslog(const char *socket_path);
 extern size_t (*log_prefix_fn)(struct bt_txn *txn, char *buf, size_t cap);
 /* Called for every line written of level error or warn (counters). */
 extern void (*log_on_line)(enum bt_level);
+/* Called for every line that its file did not take (a full disk); how many were lost is said in the
+ * first line that it takes again. */
+extern void (*log_on_lost)(void);
 
 #endif

@@ -400,6 +400,11 @@ static void rotate_all(bool in_master)
     }
 }
 
+int logs_keep(void)
+{
+    return logs != NULL ? (int)logs->rotate : 0;
+}
+
 void logs_reopen(void)
 {
     rotate_all(false);

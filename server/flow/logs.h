@@ -26,6 +26,8 @@ void logs_flush(void);
 void logs_reopen(void);
 /* Master: rename the files, keeping as many old ones as configured. */
 void logs_rotate(void);
+/* logfile_rotate, which cache_log follows, too. */
+int logs_keep(void);
 
 /* URL of the request as %ru has it: whole, or cut after its "?" with strip_query_terms. In
  * the exchange's arena where it has to be made. */

@@ -234,6 +234,11 @@ const char *settings_control(bool *given)
     return file_of(settings->control_socket, usual, given);
 }
 
+int settings_log_keep(void)
+{
+    return settings->debug_rotate >= 0 ? (int)settings->debug_rotate : logs_keep();
+}
+
 const char *settings_cache_log(bool daemon, bool *given)
 {
     *given = settings->cache_log.at != NULL;

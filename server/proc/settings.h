@@ -11,7 +11,6 @@ extern const struct bt_module proc_module;
 
 enum {
     SETTINGS_WORKERS_AUTO = -1,
-    SETTINGS_ROTATE = 10 /* old cache logs kept, when debug_options says nothing */
 };
 
 struct proc_conf {
@@ -25,7 +24,7 @@ struct proc_conf {
     /* debug_options */
     bool debug_given;
     int64_t debug_level;  /* of ALL */
-    int64_t debug_rotate; /* old cache logs kept; -1: SETTINGS_ROTATE */
+    int64_t debug_rotate; /* old cache logs kept; -1: as logfile_rotate */
     struct bt_args debug;
     /* worked out by setup */
     struct privs privs;
@@ -36,6 +35,9 @@ struct proc_conf {
 
 /* Levels and tags of debug_options, -d and -X. `loud`: everything (-k debug). */
 void settings_apply_debug(int level_of_options, bool loud);
+
+/* How many old cache logs are kept. */
+int settings_log_keep(void);
 
 /* How many workers there are to be. */
 unsigned settings_workers(void);

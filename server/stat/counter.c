@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "stat/counts.h"
 
 struct table {
@@ -58,6 +59,11 @@ void counter_register(const struct bt_counter *row, size_t n, _Atomic int64_t **
     *where = table->spare;
 }
 
+static void line_lost(void)
+{
+    count(diagnostics_lost);
+}
+
 bool counter_make(struct segment *segment, unsigned workers)
 {
     add_server();
@@ -70,6 +76,7 @@ bool counter_make(struct segment *segment, unsigned workers)
     free(plain);
     if (made)
         counter_use(segment, 0);
+    log_on_lost = line_lost;
     return made;
 }
 

@@ -89,6 +89,7 @@
     X(background_left, "background.left", BT_COUNT, "exchanges", "Clients that left or had enough, while a cache wanted the rest.") \
     X(background_refused, "background.too_many", BT_COUNT, "exchanges", "Not begun, or ended with their client, since a worker has 256 without a client already.") \
     X(log_lines, "log.lines", BT_COUNT, "lines", "Access-log lines written.") \
+    X(diagnostics_lost, "diagnostics.lost", BT_COUNT, "lines", "Lines of cache_log lost because its disk was full or would not take them.") \
     X(log_lost, "log.lost", BT_COUNT, "lines", "Access-log lines lost because their place could not take them.") \
     X(bad_verdicts, "core.bad_verdicts", BT_COUNT, "verdicts", "Hooks that returned a stray value; treated as a refusal.") \
     X(panics, "proc.panics", BT_COUNT, "panics", "Workers that ended because of a bug.") \
