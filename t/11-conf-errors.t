@@ -1,5 +1,7 @@
 # 11-conf-errors.t - all that is wrong with a configuration is said at once, at its place, with advice.
 use Bobtail::Test;
+use File::Temp ();
+use POSIX ();
 
 my $said = parse(<<'CONF', files => { 'part.conf' => "via on\nread_timeuot 5 minutes\n" });
 http_acess deny all
@@ -61,6 +63,12 @@ for my $name ('/no/such/file.conf', '/', '/dev/zero') {
     is $said->{status}, 1, "$name: refused";
     like $said->{output}, qr/^\Q$name\E: error: /m, "$name: told why";
 }
+
+my $pipe = File::Temp::tempdir(CLEANUP => 1) . '/pipe';
+POSIX::mkfifo($pipe, 0600) or die "$pipe: $!";
+$said = bobtail('-k', 'parse', '-f', $pipe);
+is $said->{status}, 1, 'a pipe that nobody writes to';
+like $said->{output}, qr/error: cannot read \Q$pipe\E: it is a pipe, and nobody wrote to it, or ended, within 5 s/, 'is waited for five seconds';
 
 # A file with very many faults ends in a number.
 $said = parse("nonsense x\n" x 1000);

@@ -155,6 +155,16 @@ open my $text, '>', "$aside/ttext.so" or die $!;
 print $text "a text\n" x 20;
 close $text;
 refused("module $aside/ttext.so on", 'no shared object at all', qr/\Q$aside\E\/ttext\.so cannot be opened: .*invalid ELF header/);
+my $whole = -s $major;
+for my $part (0.3, 0.7, 0.99) {
+    my $short = "$aside/tcut.so";
+    open my $in, '<:raw', $major or die $!;
+    read $in, my $bytes, int $whole * $part;
+    open my $cut, '>:raw', $short or die $!;
+    print $cut $bytes;
+    close $cut;
+    refused("module $short on", "a file of which $part is there", qr/\Q$short\E cannot be opened: the file is cut short: it has \d+ bytes, and its headers speak of $whole; copy/);
+}
 refused("module $major on\nmodule $size on\nnonsense 1", 'all at once',
     qr/:1:8: .*tmajor/, qr/:2:8: .*tsize/, qr/:3:1: .*nonsense/);
 

@@ -24,7 +24,8 @@
 #include "conf/lexer.h"
 
 enum {
-    NESTED_MAX = 64,           /* conditions within conditions */
+    NESTED_MAX = 64, /* conditions within conditions */
+    PIPE_PATIENCE_MS = 5000,
     FILE_BYTES_MAX = 256 << 20 /* nobody writes such a file; /dev/zero is one */
 };
 
@@ -66,9 +67,8 @@ static void read_text(struct reading *, const char *name, bt_str text, bool stri
  * ever. */
 static bool pipe_speaks(int fd)
 {
-    enum { PATIENCE_MS = 5000 };
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    int n = poll(&wait, 1, PATIENCE_MS);
+    int n = poll(&wait, 1, PIPE_PATIENCE_MS);
 
     if (n == 0)
         errno = ETIMEDOUT;
@@ -151,6 +151,11 @@ static bool read_path(struct reading *reading, const char *path, const struct bt
         return bt_complain(reading->err, at, "includes are nested deeper than %d files",
                            FILE_DEPTH_MAX);
     char *text = file_slurp(path, &len, &about);
+    if (text == NULL && errno == ETIMEDOUT)
+        return bt_complain(reading->err, at,
+                           "cannot read %s: it is a pipe, and nobody wrote to it, or ended, within "
+                           "%d s; write the whole file into it and close it",
+                           path, PIPE_PATIENCE_MS / 1000);
     if (text == NULL)
         return bt_complain(reading->err, at, "cannot read %s: %s", path, strerror(errno));
     for (size_t i = 0; i < reading->depth; i++)

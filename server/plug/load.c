@@ -5,7 +5,10 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -123,6 +126,56 @@ static bt_str vet(const struct bt_module *table, bt_str name, struct bt_arena *a
     return BT_STR_NONE;
 }
 
+/* ---- is the file whole? ---- */
+
+static uint64_t table_end(uint64_t at, uint64_t n, uint64_t size)
+{
+    return n == 0 || at > UINT64_MAX - n * size ? at : at + n * size;
+}
+
+/* Where the file ends, as its headers tell; 0: they are not of this machine, which dlopen() says. */
+static uint64_t elf_end(int fd)
+{
+    static const unsigned char here = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+    ElfW(Ehdr) head;
+    ElfW(Phdr) part;
+    uint64_t end;
+
+    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != here ||
+        head.e_phentsize != sizeof part)
+        return 0;
+    end = table_end(head.e_shoff, head.e_shnum, head.e_shentsize);
+    for (unsigned i = 0; i < head.e_phnum; i++) {
+        uint64_t at = table_end(head.e_phoff, i, sizeof part);
+        uint64_t its = table_end(at, 1, sizeof part);
+
+        if (at <= INT64_MAX && pread(fd, &part, sizeof part, (off_t)at) == (ssize_t)sizeof part &&
+            part.p_type == PT_LOAD)
+            end = end > part.p_offset + part.p_filesz ? end : part.p_offset + part.p_filesz;
+        end = end > its ? end : its;
+    }
+    return end;
+}
+
+/* dlopen() maps what the headers promise, and reading behind the file's end kills the process. */
+static bt_str cut_short(const char *path, struct bt_arena *arena)
+{
+    bt_str why = BT_STR_NONE;
+    struct stat about;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    uint64_t end = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) ? elf_end(fd) : 0;
+
+    if (end > 0 && end > (uint64_t)about.st_size)
+        why = bt_str_printf(arena,
+                            "the file is cut short: it has %lld bytes, and its headers speak of "
+                            "%llu; copy or build it anew",
+                            (long long)about.st_size, (unsigned long long)end);
+    if (fd >= 0)
+        close(fd);
+    return why;
+}
+
 /* dlopen() searches the system's folders for a path without a slash; that is never meant here. */
 static void *open_here(const char *path, struct bt_arena *arena)
 {
@@ -133,9 +186,11 @@ static void *open_here(const char *path, struct bt_arena *arena)
 
 const struct bt_module *load_open(const char *path, struct bt_arena *arena, bt_str *refusal)
 {
-    void *handle = open_here(path, arena);
+    bt_str cut = cut_short(path, arena);
+    void *handle = cut.at == NULL ? open_here(path, arena) : NULL;
     if (handle == NULL) {
-        *refusal = bt_str_printf(arena, "module %s cannot be opened: %s", path, dlerror());
+        *refusal = bt_str_printf(arena, "module %s cannot be opened: %s", path,
+                                 cut.at != NULL ? cut.at : dlerror());
         return NULL;
     }
     const struct bt_module *table = dlsym(handle, "bt_module");
