@@ -188,10 +188,15 @@ is request($proxy, HEAD => $origin->url('/head'), on => $client)->status, 200, '
 is get($proxy, $origin->url('/ok'), on => $client)->body, 'ok', 'which nobody gets';
 $client->close;
 
-# Chunks that go wrong under way: the answer ends short, and so that it shows.
+# Chunks that go wrong beside the head are told in time; under way, the answer ends short, and so that
+# it shows.
 for ("5\r\nhello\r\nx\r\n", "5\r\nhello!!0\r\n\r\n", "5;\n\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0\r\nA : b\r\n\r\n") {
     $origin->set('/chunks' => reply("Transfer-Encoding: chunked\r\n", $_));
     my $answer = get($proxy, $origin->url('/chunks'));
-    ok $answer->status == 502 || !$answer->whole, 'a chunked answer that goes wrong is not whole';
+    is $answer->status . ' ' . ($answer->header('X-Squid-Error') // ''), '502 ERR_INVALID_RESP 0',
+        'chunks that go wrong beside the head: 502';
+    $origin->set('/chunks' => reply("Transfer-Encoding: chunked\r\n", sprintf("%x\r\n", 1e6) . 'x' x 1e6 . "\r\n$_"));
+    $answer = get($proxy, $origin->url('/chunks'));
+    ok $answer->status == 200 && !$answer->whole, 'that go wrong under way: not whole';
 }
 done;

@@ -107,6 +107,20 @@ static void receive_date(struct bt_txn *txn)
 }
 
 /* Deliver takes it from here. */
+/* Is what came together with the head, of a body in chunks, no such body? The client has heard
+ * nothing yet, and can be told. */
+static bool receive_broken(const struct bt_txn *txn)
+{
+    struct body body = txn->download;
+    const char *at = txn->from_origin.at;
+    enum body_result result = BODY_DATA;
+    bt_str piece;
+
+    while (body.kind == BODY_CHUNKED && result == BODY_DATA)
+        result = body_next(&body, &at, txn->from_origin.end, &piece);
+    return result == BODY_BAD;
+}
+
 static enum go receive_final(struct bt_txn *txn)
 {
     txn->time.reply = clock_us();
@@ -115,6 +129,10 @@ static enum go receive_final(struct bt_txn *txn)
     txn->keep_origin = txn->rep.keep_alive;
     pinned_note_response(txn);
     body_init_response(&txn->download, &txn->rep, txn->req.method_id);
+    if (receive_broken(txn)) {
+        txn->rep = (struct head){.content_length = -1};
+        return receive_bad(txn, "ERR_INVALID_RESP", head_fault_text(FAULT_CHUNK));
+    }
     hop_mark(&txn->rep);
     txn->step = STEP_deliver;
     return GO_ON;
