@@ -43,10 +43,13 @@ is get($proxy, $origin->url('/drip'))->body, 'slowly', 'a body in single bytes';
 ok get($proxy, $origin->url('/big'))->body eq $big, '300 KB by length';
 ok get($proxy, $origin->url('/bigchunks'))->body eq $big, '300 KB in chunks';
 
-my $head = request($proxy, HEAD => $origin->url('/a'));
+my $conn = client($proxy);
+my $head = request($proxy, HEAD => $origin->url('/a'), on => $conn);
 is $head->status, 200, 'HEAD';
 is $head->header('Content-Length'), 3, 'says the length of what GET would bring';
 is $head->body, '', 'and brings nothing';
+is get($proxy, $origin->url('/a'), on => $conn)->body, 'one', 'nor is anything waited for';
+$conn->close;
 
 for my $method (qw(POST PUT PATCH DELETE REPORT)) {
     is request($proxy, $method => $origin->url('/echo'), body => 'hello')->body, "$method hello",
@@ -76,6 +79,6 @@ cmp_ok $grown{$_}, '>', 300_000, "$_ has the payload" for qw(client.bytes_out or
 cmp_ok $grown{$_}, '<', 1000, "$_ has the request alone" for qw(client.bytes_in origin.bytes_out);
 $proxy->{counted_from} = { map { $_ => 0 } keys %before };
 
-counters($proxy, 'client.requests' => 29, 'client.denied' => 0, 'client.bad_requests' => 0,
-    'response.2xx' => 26, 'response.3xx' => 1, 'response.4xx' => 2, 'response.5xx' => 0);
+counters($proxy, 'client.requests' => 30, 'client.denied' => 0, 'client.bad_requests' => 0,
+    'response.2xx' => 27, 'response.3xx' => 1, 'response.4xx' => 2, 'response.5xx' => 0);
 done;

@@ -53,7 +53,9 @@ $origin->drop;
 is get($proxy, $origin->url('/a'), on => $conn)->body, 'one', 'a stale connection is no fault';
 
 is get($proxy, $origin->url('/surplus'), on => $conn)->body, 'ok', 'bytes behind an answer';
+my $connections = $origin->connections;
 is get($proxy, $origin->url('/a'), on => $conn)->body, 'one', 'are not taken for the next one';
+is $origin->connections, $connections + 1, 'which goes on another connection';
 counters($proxy, 'origin.surplus' => 1);
 
 $answer = get($proxy, $origin->url('/cut'), on => $conn);

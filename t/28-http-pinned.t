@@ -20,7 +20,7 @@ my $origin = origin(
         $$at = 1 if ($token // '') eq 'one';
         $$at = 3 if ($token // '') eq 'three' && $$at == 1;
         return { body => "conn $r->{conn} as somebody" } if $$at == 3;
-        return { status => 401, 'WWW-Authenticate' => $$at == 1 ? 'NTLM challenge' : ['Negotiate', 'NTLM'] };
+        return { status => 401, 'X-Conn' => $r->{conn}, 'WWW-Authenticate' => $$at == 1 ? 'NTLM challenge' : ['Negotiate', 'NTLM'] };
     },
 );
 my $other = origin('*' => { body => 'another' });
@@ -55,6 +55,14 @@ isnt $his, $hers, 'on a connection of its own';
 isnt get($proxy, $origin->url('/open'))->body, "conn $_", 'a third one gets neither' for $hers, $his;
 ok stat($proxy, 'origin.pinned') > 2, 'that was counted: origin.pinned';
 
+# The offer alone binds: what the client says next belongs to the same connection.
+my $dora = client($proxy);
+my $offered = get($proxy, $origin->url('/in'), on => $dora)->header('X-Conn');
+isnt get($proxy, $origin->url('/open'))->body, "conn $offered", 'an offer is bound, too';
+is get($proxy, $origin->url('/in'), on => $dora)->header('X-Conn'), $offered, 'to whom it was made';
+$dora->close;
+
+wait_for(sub { stat($proxy, 'client.open') == 2 });
 my $open = $origin->open;
 $alice->close;
 ok wait_for(sub { $origin->open == $open - 1 }), 'the connection goes with its client';

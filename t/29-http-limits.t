@@ -19,7 +19,7 @@ request_timeout 20 seconds
 persistent_request_timeout 30 seconds
 pconn_timeout 40 seconds
 read_timeout 50 seconds
-write_timeout 60 seconds
+write_timeout 45 seconds
 client_lifetime 70 seconds
 request_header_max_size 2 KB
 reply_header_max_size 2 KB
@@ -64,7 +64,9 @@ $waiting->close;
 my $stalled = client($proxy);
 $stalled->send(ask('/big'));
 wait_for(sub { $origin->hits('/big') == 1 && stat($proxy, 'client.active') == 1 });
-wait_for(sub { stat($proxy, 'client.active') == 0 || (later($proxy, 5), 0)[1] });
+my $passed = 0;
+wait_for(sub { stat($proxy, 'client.active') == 0 || ($passed += 5, later($proxy, 5), 0)[2] });
+cmp_ok $passed, '<', 65, 'write_timeout, and not client_lifetime';
 ok length $stalled->bytes(4_000_000) < 4_000_000, 'write_timeout: a client that takes nothing';
 $stalled->close;
 

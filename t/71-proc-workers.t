@@ -82,9 +82,11 @@ my $pid = (workers($proxy))[1]{pid};
 kill KILL => $pid;
 ok wait_for(sub { $proxy->log =~ /worker 2 \($pid\) was ended .* soon after it was started; the next one comes in 1 s/ }),
     'one that died soon after its start waits a second';
+my $told_of = ctl($proxy, 'workers')->{output};
 is get($proxy, $origin->url('/a'))->status, 200, 'meanwhile connections in its queue wait, and others are served'
     for 1 .. 4;
 ok wait_for(sub { (workers($proxy))[1]{state} eq 'accepting' }), 'then it comes';
+like $told_of, qr/^worker 2  (?:no process  generation 1  waiting to be started|pid [1-9])/m, 'until then it is said to wait';
 
 # A worker that is told to leave by a signal of its own drains, and is replaced.
 my ($told) = workers($proxy);

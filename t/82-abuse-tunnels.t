@@ -147,10 +147,19 @@ counters($proxy, 'tunnel.open' => 1, 'bulk.pipes' => 0);
 my $before = stat($proxy, 'bulk.spliced');
 cmp_ok $before, '>', $spliced, 'it was spliced';
 for (1 .. 20) {
-    syswrite $idle->[0]{socket}, "line $_\n";
+    syswrite $idle->[0]{socket}, "line $_" . '.' x 100 . "\n";
     readable($idle->[1]{socket});
-    sysread $idle->[1]{socket}, my $piece, 100;
+    sysread $idle->[1]{socket}, my $piece, 200;
 }
-cmp_ok stat($proxy, 'bulk.spliced') - $before, '<', 200, 'and what is small hardly is';
+cmp_ok stat($proxy, 'bulk.spliced') - $before, '<', 400, 'and what is small hardly is';
+
+# The end of one direction is heard while the other is open.
+shutdown $idle->[0]{socket}, SHUT_WR;
+ok readable($idle->[1]{socket}), 'the origin hears of the end at once';
+is sysread($idle->[1]{socket}, my $nothing, 100), 0, 'which is an end';
+syswrite $idle->[1]{socket}, 'still here';
+ok readable($idle->[0]{socket}), 'and has the last word';
+sysread $idle->[0]{socket}, my $word, 100;
+is $word, 'still here', 'which arrives';
 close $_->{socket} for @$idle;
 done;
