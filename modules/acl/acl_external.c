@@ -4,16 +4,18 @@
  *   acl gold external plan gold
  *
  * The words of FORMAT, and what the ACL says, are one line to the helper. Its answer is remembered
- * by the whole line, in each worker by itself, and exchanges that ask the same at the same time wait
- * for one answer, unless nothing may be remembered (ttl=0 negative_ttl=0). What the answer says
- * beside OK and ERR becomes notes of the exchange.
+ * by the whole line, by all workers together, and exchanges of one worker that ask the same at the
+ * same time wait for one answer, unless nothing may be remembered (ttl=0 negative_ttl=0). What the
+ * answer says beside OK and ERR becomes notes of the exchange.
  *
  * A helper that cannot say (BH, overload, timeout, death, an unknown word) makes the ACL one that
  * cannot be told, so that the list denies: Squid ignores the ACL then, which may allow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
+#include <time.h>
 
+#include "acl_answers.h"
 #include "bt.h"
 
 #define COUNTERS(X)                                                                                \
@@ -53,9 +55,9 @@ struct external {
     bool has_data; /* %DATA stands in FORMAT */
     enum bt_phase earliest;
     struct bt_helper *pool;
+    struct bt_dict *answers; /* by line, in all workers; NULL: nothing is remembered */
     /* worker */
-    struct bt_lru *answers; /* struct answer by line */
-    struct bt_lru *asking;  /* struct pending by line */
+    struct bt_lru *asking; /* struct pending by line */
     uint64_t number;
 };
 
@@ -152,7 +154,7 @@ static const struct bt_option option_rows[] = {
      offsetof(struct options, negative_ttl), BT_BUILT},
     {"grace", "percent", "0", "Ask again, without waiting, when so much of ttl is left.",
      offsetof(struct options, grace), BT_BUILT},
-    {"cache", "int(0..)", "262144", "Answers remembered by each worker.",
+    {"cache", "int(0..)", "262144", "Answers remembered, by all workers together.",
      offsetof(struct options, cache), BT_BUILT},
     {"children", "int(0..)", "0", "The old name of children-max.",
      offsetof(struct options, children), BT_BUILT},
@@ -282,13 +284,6 @@ static bool external_set(void *conf_, const struct bt_line *line, struct bt_erro
 
 /* ---- answers ---- */
 
-struct answer {
-    enum bt_match match;
-    int64_t until_ms, again_ms; /* bt_wall_ms() */
-    size_t n;
-    struct bt_helper_pair pair[];
-};
-
 struct acl {
     const struct external *type;
     struct external *mine; /* the same, to be changed by the worker */
@@ -317,47 +312,6 @@ struct pending {
 struct waits {
     struct wait *first;
 };
-
-static size_t answer_size(const struct bt_helper_reply *reply)
-{
-    size_t size = sizeof(struct answer) + reply->n * sizeof(struct bt_helper_pair);
-
-    for (size_t i = 0; i < reply->n; i++)
-        size += reply->pair[i].key.len + reply->pair[i].value.len;
-    return size;
-}
-
-static bt_str put(char **at, bt_str text)
-{
-    bt_str copy = {*at, text.len};
-
-    if (text.len > 0)
-        memcpy(*at, text.at, text.len);
-    *at += text.len;
-    return copy;
-}
-
-/* Pairs and their text are copied behind it. */
-static void answer_fill(struct answer *answer, const struct bt_helper_pair *pair, size_t n)
-{
-    char *text = (char *)&answer->pair[n];
-
-    answer->n = n;
-    for (size_t i = 0; i < n; i++) {
-        answer->pair[i].key = put(&text, pair[i].key);
-        answer->pair[i].value = put(&text, pair[i].value);
-    }
-}
-
-static const struct answer *answer_copy(struct bt_arena *arena, enum bt_match match,
-                                        const struct bt_helper_reply *reply)
-{
-    struct answer *copy = bt_alloc(arena, answer_size(reply));
-
-    copy->match = match;
-    answer_fill(copy, reply->pair, reply->n);
-    return copy;
-}
 
 /* What was said about the exchange. */
 static enum bt_match answer_apply(const struct answer *answer, struct bt_txn *txn)
@@ -400,17 +354,12 @@ static void wait_leave(void *what)
 static void remember(struct pending *pending, enum bt_match match,
                      const struct bt_helper_reply *reply)
 {
-    struct external *type = pending->type;
-    int64_t now = bt_wall_ms(), ttl = match == BT_YES ? type->ttl_ms : type->negative_ttl_ms;
+    const struct external *type = pending->type;
+    struct answer_times times = {match == BT_YES ? type->ttl_ms : type->negative_ttl_ms,
+                                 type->options->grace};
 
-    if (ttl <= 0 || type->options->cache == 0 || match == BT_BROKEN || !pending->keep)
-        return;
-    struct answer *answer = bt_lru_add(type->answers, pending->line, answer_size(reply));
-    answer->match = match;
-    answer->until_ms = now + ttl;
-    answer->again_ms = type->options->grace > 0 ? now + ttl / 100 * (100 - type->options->grace)
-                                                : answer->until_ms;
-    answer_fill(answer, reply->pair, reply->n);
+    if (times.ttl_ms > 0 && type->answers != NULL && match != BT_BROKEN && pending->keep)
+        answer_remember(type->answers, pending->line, match, reply, &times);
 }
 
 static void answered(struct bt_helper_ask *ask, const struct bt_helper_reply *reply)
@@ -577,21 +526,34 @@ static void *external_compile(struct bt_args args, struct bt_arena *arena, struc
     return acl;
 }
 
+/* Ahead of time, by one worker alone: the others are told to wait for its answer, but not for ever. */
+static void refresh(struct external *type, bt_str line, const struct stored *head,
+                    struct bt_arena *arena)
+{
+    enum { PATIENCE_MS = 5000 };
+    int64_t now = bt_wall_ms(), again_ms = now + PATIENCE_MS;
+
+    if (now < head->again_ms || bt_lru_find(type->asking, line) != NULL)
+        return;
+    bt_count(refreshed);
+    bt_dict_update(type->answers, line, answer_again_later, &again_ms);
+    (void)question(type, line, arena);
+}
+
 static enum bt_match cached_ask(const struct acl *acl, struct bt_txn *txn, bt_str line, bool *found)
 {
     struct external *type = acl->mine;
-    const struct answer *answer = bt_lru_find(type->answers, line);
-    int64_t now = bt_wall_ms();
+    struct stored head;
+    const struct answer *answer = type->answers == NULL ? NULL
+                                                        : answer_recall(type->answers, line,
+                                                                        bt_txn_arena(txn), &head);
 
-    *found = answer != NULL && now < answer->until_ms;
+    *found = answer != NULL;
     if (!*found)
         return BT_NO;
     bt_count(cached);
     enum bt_match said = answer_apply(answer, txn);
-    if (now >= answer->again_ms && bt_lru_find(type->asking, line) == NULL) {
-        bt_count(refreshed);
-        (void)question(type, line, bt_txn_arena(txn));
-    }
+    refresh(type, line, &head, bt_txn_arena(txn));
     return said;
 }
 
@@ -719,12 +681,32 @@ static enum bt_match ext_regex_match(const void *compiled, struct bt_txn *txn)
 
 /* ---- the module ---- */
 
+static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
+{
+    const struct conf *conf = conf_;
+    struct timespec now; /* a name that no other generation has: a reload forgets, as in Squid */
+    unsigned number = 0;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (struct external *type = conf->first; type != NULL; type = type->next) {
+        int64_t cache = type->options->cache;
+        if (cache == 0 || (type->ttl_ms <= 0 && type->negative_ttl_ms <= 0))
+            continue;
+        bt_str name = bt_str_printf(arena, "acl_external-%u-%lld", number++,
+                                    (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+        type->answers = bt_dict_make(name.at, answers_memory(cache), err);
+        if (type->answers == NULL)
+            return false;
+        bt_dict_limit(type->answers, (uint64_t)cache);
+    }
+    return true;
+}
+
 static bool start(void *conf_)
 {
     const struct conf *conf = conf_;
 
     for (struct external *type = conf->first; type != NULL; type = type->next) {
-        type->answers = bt_lru_new((size_t)type->options->cache);
         type->asking = bt_lru_new(0);
         bt_helper_start(type->pool);
     }
@@ -738,7 +720,6 @@ static void stop(void *conf_)
     for (struct external *type = conf->first; type != NULL; type = type->next) {
         bt_helper_stop(type->pool);
         bt_lru_free(type->asking);
-        bt_lru_free(type->answers);
     }
 }
 
@@ -748,7 +729,7 @@ static const struct bt_directive directives[] = {
      .doc = "Names a helper program that decides: external_acl_type NAME [options] FORMAT... "
             "PROGRAM [arguments]. Options: ttl=, negative_ttl=, grace=, cache=, children-max=, "
             "children-startup=, children-idle=, concurrency=, queue-size=, timeout=, protocol=. "
-            "Processes and remembered answers are of each worker.",
+            "Processes are of each worker, remembered answers of all together.",
      .set = external_set},
 };
 
@@ -788,4 +769,4 @@ static const struct bt_acl_type types[] = {
 BT_MODULE(acl_external, "Access decided by helper programs: external_acl_type and its ACL types.",
           .conf_size = sizeof(struct conf), .txn_size = sizeof(struct waits),
           .directives = BT_ROWS(directives), .counters = BT_ROWS(bt_counters),
-          .acl_types = BT_ROWS(types), .start = start, .stop = stop);
+          .acl_types = BT_ROWS(types), .setup = setup, .start = start, .stop = stop);

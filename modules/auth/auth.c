@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -295,8 +294,8 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
 {
     struct auth_conf *conf = conf_;
 
-    if (getrandom(conf->secret, sizeof conf->secret, 0) != (ssize_t)sizeof conf->secret)
-        return bt_complain(err, NULL, "no random bytes for logins: %s", strerror(errno));
+    if (!shared_make(err))
+        return false;
     for (unsigned i = 0; i < SCHEMES; i++) {
         struct scheme *scheme = &conf->scheme[i];
         if (scheme->order != 0 && scheme->program.n == 0)
@@ -312,14 +311,12 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
 
 static bool start(void *conf_)
 {
-    enum { KNOWN_MAX = 100000, FAILURES_MAX = 10000 };
     struct auth_conf *conf = conf_;
 
     for (unsigned i = 0; i < SCHEMES; i++) {
         struct scheme *scheme = &conf->scheme[i];
         if (!scheme_offered(scheme))
             continue;
-        scheme->known = bt_lru_new(KNOWN_MAX);
         scheme->asking = bt_lru_new(0);
         if (scheme->pool != NULL)
             bt_helper_start(scheme->pool);
@@ -334,8 +331,7 @@ static bool start(void *conf_)
                 return false;
         }
     }
-    conf->failures = bt_lru_new(FAILURES_MAX);
-    return digest_start() && users_start();
+    return true;
 }
 
 static void stop(void *conf_)
@@ -346,42 +342,47 @@ static void stop(void *conf_)
         struct scheme *scheme = &conf->scheme[i];
         if (scheme->pool != NULL)
             bt_helper_stop(scheme->pool);
-        bt_lru_free(scheme->known);
         bt_lru_free(scheme->asking);
-        scheme->known = scheme->asking = NULL;
+        scheme->asking = NULL;
     }
-    bt_lru_free(conf->failures);
-    users_stop();
 }
 
 /* ---- brute force ---- */
 
+enum { FORGET_MS = 60 * 1000 };
+
+/* Of an address, in all workers together; forgotten a minute after the last. */
 struct failure {
     unsigned n;
-    int64_t last_ms;
 };
+
+static enum bt_dict_done failure_add(void *arg, struct bt_dict_entry *entry)
+{
+    struct failure *failure = entry->at;
+
+    if (!entry->there || entry->len != sizeof *failure)
+        *failure = (struct failure){0};
+    failure->n++;
+    entry->len = sizeof *failure;
+    entry->left_ms = FORGET_MS;
+    *(unsigned *)arg = failure->n;
+    return BT_DICT_STORE;
+}
 
 /* How long the refusal is held back: nothing for the first three from an address within a minute,
  * then a quarter of a second, doubled each time, up to five seconds. */
 static int64_t failure_note(struct bt_txn *txn)
 {
-    enum { FREE = 3, FORGET_MS = 60 * 1000, FIRST_MS = 250, MOST_MS = 5000 };
+    enum { FREE = 3, FIRST_MS = 250, MOST_MS = 5000 };
     uint8_t addr[16];
-    int64_t now = bt_wall_ms();
+    unsigned n = 0;
 
     if (!bt_addr_bytes(bt_client_addr(txn), addr))
         return 0;
-    bt_str key = {(const char *)addr, sizeof addr};
-    struct failure *failure = bt_lru_find(auth->failures, key);
-    if (failure == NULL)
-        failure = bt_lru_add(auth->failures, key, sizeof *failure);
-    if (now - failure->last_ms > FORGET_MS)
-        failure->n = 0;
-    failure->last_ms = now;
-    failure->n++;
-    if (failure->n <= FREE)
+    bt_dict_update(auth->failures, (bt_str){(const char *)addr, sizeof addr}, failure_add, &n);
+    if (n <= FREE)
         return 0;
-    unsigned beyond = failure->n - FREE - 1;
+    unsigned beyond = n - FREE - 1;
     int64_t ms = beyond > 8 ? MOST_MS : (int64_t)FIRST_MS << beyond;
     return ms < MOST_MS ? ms : MOST_MS;
 }
@@ -690,9 +691,10 @@ static const struct bt_login logins = {auth_offered, ask, challenge};
 static const struct bt_directive directives[] = {
     {.name = "auth_param",
      .args = "basic|digest|negotiate|ntlm word [word...]",
-     .doc = "How clients log in: auth_param SCHEME PARAMETER VALUE. `program` with "
-            "basic_ncsa_auth FILE reads the password file itself, without the helper. Helpers and "
-            "what is remembered of logins are of each worker.",
+     .doc =
+         "How clients log in: auth_param SCHEME PARAMETER VALUE. `program` with "
+         "basic_ncsa_auth FILE reads the password file itself, without the helper. Helpers are of "
+         "each worker, what is remembered of logins of all together.",
      .set = auth_param_set},
     {.name = "authenticate_ip_ttl",
      .args = "duration",

@@ -8,8 +8,14 @@
  *   passwd.c     password files
  *   hash.c       MD5, SHA-1, SHA-256, base64
  *
- * The login of an exchange is asked for by ACLs, and settled once. What is known about users, nonces
- * and failures is of each worker by itself; the secret that nonces are made with is of them all.
+ *   shared.c     what all workers know together: credentials, nonces, addresses, failures
+ *
+ * The login of an exchange is asked for by ACLs, and settled once.
+ *
+ * No password stands in shared memory, nor what could be used in place of one: credentials are found
+ * by a hash that is keyed with a secret of this generation, and what Digest needs to know of a
+ * password (HA1) is masked with it. So a reload asks all helpers anew. Nonces and how often they were
+ * used are kept across reloads.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef AUTH_H
@@ -58,7 +64,6 @@ struct scheme {
     struct bt_helper *pool; /* NULL: none */
     /* worker */
     struct passwd *passwd;
-    struct bt_lru *known;  /* what was found good */
     struct bt_lru *asking; /* struct check by key: what is being asked */
 };
 
@@ -66,11 +71,14 @@ struct auth_conf {
     bt_duration ip_ttl; /* filled from the row */
     struct scheme scheme[SCHEMES];
     unsigned orders;
-    uint8_t secret[32];
-    int64_t addresses; /* the most that an ACL lets a user have */
-    /* worker */
-    struct bt_lru *failures; /* struct failure by address */
-    struct bt_lru *users;    /* users.c: addresses by user */
+    uint8_t secret[32];       /* of this generation */
+    uint8_t nonce_secret[32]; /* of all of them, as long as the server runs */
+    int64_t addresses;        /* the most that an ACL lets a user have */
+    /* In all workers; NULL: nobody needs it. */
+    struct bt_dict *known;    /* what was found good: user, or HA1, by auth_key() */
+    struct bt_dict *nonces;   /* struct nonce by nonce */
+    struct bt_dict *users;    /* users.c: addresses by user */
+    struct bt_dict *failures; /* struct failure by address */
 };
 #define auth ((struct auth_conf *)bt_self.conf)
 
@@ -133,11 +141,14 @@ bt_str auth_extras(const struct scheme *, struct bt_txn *);
 bt_str auth_utf8(struct bt_arena *, bt_str);
 bt_str auth_lower(struct bt_arena *, bt_str);
 
-bool digest_start(void);
+/* shared.c */
+BT_MUST bool shared_make(struct bt_error *);
+/* A hash of a few texts that nobody outside of this generation can make. */
+void auth_key(uint8_t key[HASH_MAX], char kind, bt_str a, bt_str b);
+
 /* users.c */
 extern const struct bt_acl_type users_types[3];
 void users_seen(struct bt_txn *, bt_str user);
-bool users_start(void);
-void users_stop(void);
+size_t users_room(void); /* bytes of the addresses of one user */
 
 #endif

@@ -1,7 +1,8 @@
 /* basic.c - name and password (RFC 7617): by helper, or by a password file in a thread.
  *
- * What was good is remembered by a keyed digest of name and password, so that no memory holds
- * passwords for longer than it takes to check them. What was bad is asked anew each time.
+ * What was good is remembered, for all workers, by a keyed hash of name and password, so that no
+ * memory holds passwords for longer than it takes to check them. What was bad is asked anew each
+ * time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdlib.h>
@@ -9,11 +10,6 @@
 #include "auth.h"
 
 enum { CREDENTIALS_MAX = 4096 };
-
-struct known {
-    int64_t until_ms;
-    char user[]; /* as the helper named him; ends in NUL */
-};
 
 struct basic {
     bt_str user, password;
@@ -23,11 +19,8 @@ struct basic {
 
 static void remember(const struct scheme *scheme, bt_str key, bt_str user)
 {
-    if (scheme->credentials_ms <= 0)
-        return;
-    struct known *known = bt_lru_add(scheme->known, key, sizeof *known + user.len + 1);
-    known->until_ms = bt_wall_ms() + scheme->credentials_ms;
-    memcpy(known->user, user.at, user.len);
+    if (scheme->credentials_ms > 0)
+        bt_dict_put(auth->known, key, user, (bt_duration){scheme->credentials_ms});
 }
 
 static void each(struct check *check, struct login *login, const struct bt_helper_reply *reply)
@@ -157,7 +150,6 @@ void basic_login(struct login *login, bt_str credentials)
     uint8_t *text = bt_alloc_raw(arena, CREDENTIALS_MAX), key[HASH_MAX];
     long len = hash_base64_decode(credentials, text, CREDENTIALS_MAX);
     struct basic *basic = bt_alloc(arena, sizeof *basic);
-    struct hash hash;
 
     login->data = basic;
     if (len <= 0 || !split(login, (bt_str){(const char *)text, (size_t)len}, basic)) {
@@ -165,17 +157,12 @@ void basic_login(struct login *login, bt_str credentials)
         login_bad(login, BT_STR_NONE);
         return;
     }
-    hash_init(&hash, HASH_SHA256);
-    hash_add(&hash, auth->secret, sizeof auth->secret);
-    hash_add_str(&hash, basic->user);
-    hash_add(&hash, "", 1);
-    hash_add_str(&hash, basic->password);
-    hash_end(&hash, key);
+    auth_key(key, 'B', basic->user, basic->password);
     bt_str by = {(const char *)key, sizeof key};
-    const struct known *known = bt_lru_find(login->scheme->known, by);
-    if (known != NULL && bt_wall_ms() < known->until_ms) {
+    bt_str user = bt_dict_copy(auth->known, by, arena);
+    if (user.len > 0) {
         bt_count(cached);
-        login_good(login, (bt_str){known->user, strlen(known->user)});
+        login_good(login, user);
         return;
     }
     ask(login, by);

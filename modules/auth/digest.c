@@ -1,9 +1,9 @@
 /* digest.c - RFC 7616: nonces, counts, responses.
  *
- * A nonce is a moment and a number, signed with a secret that all workers have: each of them takes
- * a nonce of another one, knows how old it is, and remembers nothing until it is used. How often it
- * was used is counted by each worker for itself, so that with several of them a request that was
- * overheard can be repeated once to each other one.
+ * A nonce is a moment and a number, signed with a secret that all workers of all generations have:
+ * each of them takes a nonce of another one, knows how old it is, and nothing is remembered until it
+ * is used. How often it was used, and with which counts, is known to all of them together, so that a
+ * request that was overheard cannot be repeated to another worker.
  *
  * The helper gives HA1, which is remembered for credentialsttl; a response that does not fit it has
  * the helper asked again, since the password may have changed.
@@ -11,11 +11,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "auth.h"
 
 enum { NONCE_STAMP = 24, NONCE_SIGN = 32, NONCE_LEN = NONCE_STAMP + NONCE_SIGN };
-enum { WINDOW = 64, NONCES_MAX = 100000, HA1_FRESH_MS = 5000 };
+enum { WINDOW = 64, HA1_FRESH_MS = 5000, SALT = 16 };
 
 /* A nonce in use. */
 struct nonce {
@@ -23,11 +24,16 @@ struct nonce {
     uint32_t last; /* highest count so far */
     uint64_t seen; /* bit i: last - i was there */
 };
-static struct bt_lru *nonces;
 
 struct ha1 {
     int64_t since_ms;
     char hex[HASH_HEX_MAX];
+};
+/* The same in shared memory. */
+struct ha1_stored {
+    int64_t since_ms;
+    uint8_t salt[SALT];
+    uint8_t masked[HASH_HEX_MAX];
 };
 
 /* The parameters of the credentials; slices of the header, or unquoted copies. */
@@ -36,13 +42,6 @@ struct digest {
     uint32_t count;
     char nonce_text[NONCE_LEN + 1];
 };
-
-bool digest_start(void)
-{
-    if (nonces == NULL && scheme_offered(&auth->scheme[SCHEME_DIGEST]))
-        nonces = bt_lru_new(NONCES_MAX);
-    return true;
-}
 
 /* ---- nonces ---- */
 
@@ -54,9 +53,9 @@ static void nonce_sign(const char *stamp, char out[NONCE_SIGN + 1])
 
     /* The secret on both sides: nobody can append to what was signed. */
     hash_init(&hash, HASH_SHA256);
-    hash_add(&hash, auth->secret, sizeof auth->secret);
+    hash_add(&hash, auth->nonce_secret, sizeof auth->nonce_secret);
     hash_add(&hash, stamp, NONCE_STAMP);
-    hash_add(&hash, auth->secret, sizeof auth->secret);
+    hash_add(&hash, auth->nonce_secret, sizeof auth->nonce_secret);
     hash_hex(sum, hash_end(&hash, sum), hex);
     memcpy(out, hex, NONCE_SIGN);
     out[NONCE_SIGN] = '\0';
@@ -67,7 +66,9 @@ static bt_str nonce_make(struct bt_arena *arena)
     static uint32_t number;
     char stamp[NONCE_STAMP + 1], sign[NONCE_SIGN + 1];
 
-    snprintf(stamp, sizeof stamp, "%016llx%08x", (unsigned long long)bt_wall_ms(), ++number);
+    /* No two are the same: one of another worker would be used up by the first client. */
+    snprintf(stamp, sizeof stamp, "%016llx%02x%06x", (unsigned long long)bt_wall_ms(),
+             bt_member() & 0xff, ++number & 0xffffff);
     nonce_sign(stamp, sign);
     return bt_str_printf(arena, "%s%s", stamp, sign);
 }
@@ -89,17 +90,20 @@ static enum nonce_said nonce_look(const struct scheme *scheme, const struct dige
     return age > scheme->nonce_ms ? NONCE_STALE : NONCE_GOOD;
 }
 
-/* After the response was found right: is this its first use, and may it be used again? */
-static bool nonce_use(const struct scheme *scheme, const struct digest *digest)
-{
-    struct nonce *nonce = bt_lru_find(nonces, digest->nonce);
-    uint32_t count = digest->count;
+struct use {
+    const struct scheme *scheme;
+    const struct digest *digest;
+    bool good;
+};
 
-    if (nonce == NULL)
-        nonce = bt_lru_add(nonces, digest->nonce, sizeof *nonce);
-    if (++nonce->uses > scheme->nonce_uses)
+/* Is this its first use, and may it be used again? */
+static bool use_fits(const struct use *use, struct nonce *nonce)
+{
+    uint32_t count = use->digest->count;
+
+    if (++nonce->uses > use->scheme->nonce_uses)
         return false;
-    if (!scheme->check_count || digest->qop.len == 0)
+    if (!use->scheme->check_count || use->digest->qop.len == 0)
         return true;
     if (count > nonce->last) {
         uint32_t ahead = count - nonce->last;
@@ -109,10 +113,33 @@ static bool nonce_use(const struct scheme *scheme, const struct digest *digest)
     }
     /* Requests on several connections may overtake each other. */
     uint32_t behind = nonce->last - count;
-    if (scheme->strict || behind >= WINDOW || (nonce->seen >> behind & 1) != 0)
+    if (use->scheme->strict || behind >= WINDOW || (nonce->seen >> behind & 1) != 0)
         return false;
     nonce->seen |= UINT64_C(1) << behind;
     return true;
+}
+
+static enum bt_dict_done use_note(void *arg, struct bt_dict_entry *entry)
+{
+    struct use *use = arg;
+    struct nonce *nonce = entry->at;
+
+    if (!entry->there || entry->len != sizeof *nonce) {
+        *nonce = (struct nonce){0};
+        entry->left_ms = use->scheme->nonce_ms;
+    }
+    entry->len = sizeof *nonce;
+    use->good = use_fits(use, nonce);
+    return BT_DICT_STORE;
+}
+
+/* After the response was found right. */
+static bool nonce_use(const struct scheme *scheme, const struct digest *digest)
+{
+    struct use use = {scheme, digest, false};
+
+    bt_dict_update(auth->nonces, digest->nonce, use_note, &use);
+    return use.good;
 }
 
 bt_str digest_challenge(const struct scheme *scheme, struct bt_txn *txn, bool stale)
@@ -315,6 +342,58 @@ static void decide(struct login *login, const char *ha1)
         login_good(login, digest->username);
 }
 
+/* ---- what is remembered of a user ---- */
+
+/* HA1 is as good as the password in this realm: it is masked with a hash of our secret and of a salt
+ * that is drawn each time. */
+static void ha1_mask(const struct ha1_stored *stored, bt_str user, uint8_t mask[HASH_HEX_MAX])
+{
+    bt_str salt = {(const char *)stored->salt, SALT};
+
+    _Static_assert(HASH_HEX_MAX <= 3 * HASH_MAX, "three hashes are enough");
+    for (size_t at = 0, n; at < HASH_HEX_MAX; at += n) {
+        uint8_t sum[HASH_MAX];
+        n = HASH_HEX_MAX - at < HASH_MAX ? HASH_HEX_MAX - at : HASH_MAX;
+        auth_key(sum, (char)('0' + at / HASH_MAX), salt, user);
+        memcpy(mask + at, sum, n);
+    }
+}
+
+static void ha1_remember(const struct scheme *scheme, bt_str user, const struct ha1 *ha1)
+{
+    struct ha1_stored stored = {.since_ms = ha1->since_ms};
+    uint8_t key[HASH_MAX], mask[HASH_HEX_MAX];
+
+    if (getrandom(stored.salt, SALT, 0) != SALT)
+        return;
+    auth_key(key, 'D', user, BT_STR(""));
+    ha1_mask(&stored, user, mask);
+    for (size_t i = 0; i < HASH_HEX_MAX; i++)
+        stored.masked[i] = mask[i] ^ (uint8_t)ha1->hex[i];
+    bt_dict_put(auth->known, (bt_str){(const char *)key, sizeof key},
+                (bt_str){(const char *)&stored, sizeof stored},
+                (bt_duration){scheme->credentials_ms});
+}
+
+static bool ha1_recall(bt_str user, struct ha1 *ha1)
+{
+    struct ha1_stored stored;
+    uint8_t key[HASH_MAX], mask[HASH_HEX_MAX];
+    size_t len = 0;
+
+    auth_key(key, 'D', user, BT_STR(""));
+    if (!bt_dict_get(auth->known, (bt_str){(const char *)key, sizeof key}, &stored, sizeof stored,
+                     &len) ||
+        len != sizeof stored)
+        return false;
+    ha1_mask(&stored, user, mask);
+    for (size_t i = 0; i < HASH_HEX_MAX; i++)
+        ha1->hex[i] = (char)(mask[i] ^ stored.masked[i]);
+    ha1->hex[HASH_HEX_MAX - 1] = '\0';
+    ha1->since_ms = stored.since_ms;
+    return true;
+}
+
 /* ---- the helper ---- */
 
 static void each(struct check *check, struct login *login, const struct bt_helper_reply *reply)
@@ -331,15 +410,13 @@ static void each(struct check *check, struct login *login, const struct bt_helpe
         login_bad(login, bt_helper_value(reply, "message"));
         return;
     }
-    struct ha1 *ha1 = bt_lru_find(scheme->known, digest->username);
-    if (ha1 == NULL)
-        ha1 = bt_lru_add(scheme->known, digest->username, sizeof *ha1);
-    ha1->since_ms = bt_wall_ms();
+    struct ha1 ha1 = {.since_ms = bt_wall_ms()};
     for (size_t i = 0; i < hex.len; i++)
-        ha1->hex[i] = hex.at[i] >= 'A' && hex.at[i] <= 'F' ? (char)(hex.at[i] + 'a' - 'A')
-                                                           : hex.at[i];
-    ha1->hex[hex.len] = '\0';
-    decide(login, ha1->hex);
+        ha1.hex[i] = hex.at[i] >= 'A' && hex.at[i] <= 'F' ? (char)(hex.at[i] + 'a' - 'A')
+                                                          : hex.at[i];
+    ha1.hex[hex.len] = '\0';
+    ha1_remember(scheme, digest->username, &ha1);
+    decide(login, ha1.hex);
 }
 
 void digest_login(struct login *login, bt_str credentials)
@@ -363,11 +440,11 @@ void digest_login(struct login *login, bt_str credentials)
         stale(login);
         return;
     }
-    const struct ha1 *ha1 = bt_lru_find(scheme->known, digest->username);
-    if (ha1 != NULL && now - ha1->since_ms < scheme->credentials_ms &&
-        (now - ha1->since_ms < HA1_FRESH_MS || response_fits(login, digest, ha1->hex))) {
+    struct ha1 ha1;
+    if (ha1_recall(digest->username, &ha1) &&
+        (now - ha1.since_ms < HA1_FRESH_MS || response_fits(login, digest, ha1.hex))) {
         bt_count(cached);
-        decide(login, ha1->hex);
+        decide(login, ha1.hex);
         return;
     }
     struct check *check = check_join(login, digest->username, &is_new);

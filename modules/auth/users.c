@@ -144,58 +144,63 @@ static enum bt_match regex_match(const void *compiled, struct bt_txn *txn)
 
 /* ---- max_user_ip ---- */
 
+/* What is remembered of a user, for all workers: these, one after the other. */
 struct seen {
     uint8_t addr[16];
     int64_t last_ms;
-};
-struct addresses {
-    size_t n, room;
-    struct seen seen[];
 };
 struct most {
     int64_t n;
     bool strict;
 };
 
-static void forget_old(struct addresses *known, int64_t now)
+size_t users_room(void)
+{
+    return (size_t)(auth->addresses + 1) * sizeof(struct seen);
+}
+
+static size_t forget_old(struct seen *seen, size_t n, int64_t now)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < known->n; i++)
-        if (now - known->seen[i].last_ms <= auth->ip_ttl.ms)
-            known->seen[kept++] = known->seen[i];
-    known->n = kept;
+    for (size_t i = 0; i < n; i++)
+        if (now - seen[i].last_ms <= auth->ip_ttl.ms)
+            seen[kept++] = seen[i];
+    return kept;
 }
 
-static void forget_one(struct addresses *known, const uint8_t addr[16])
+static size_t forget_one(struct seen *seen, size_t n, const uint8_t addr[16])
 {
-    for (size_t i = 0; i < known->n; i++)
-        if (memcmp(known->seen[i].addr, addr, 16) == 0) {
-            known->seen[i] = known->seen[--known->n];
-            return;
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(seen[i].addr, addr, 16) == 0) {
+            seen[i] = seen[n - 1];
+            return n - 1;
         }
+    return n;
 }
 
-/* The user has sent a request from there. Nobody counts more addresses than an ACL asks for. */
+static enum bt_dict_done sighting_note(void *arg, struct bt_dict_entry *entry)
+{
+    const struct seen *sighting = arg;
+    struct seen *seen = entry->at;
+    size_t n = forget_old(seen, entry->len / sizeof *seen, sighting->last_ms);
+
+    n = forget_one(seen, n, sighting->addr);
+    /* Nobody counts more addresses than an ACL asks for. */
+    if (n < (size_t)auth->addresses + 1 && (n + 1) * sizeof *seen <= entry->cap)
+        seen[n++] = *sighting;
+    entry->len = n * sizeof *seen;
+    entry->left_ms = auth->ip_ttl.ms + 1;
+    return BT_DICT_STORE;
+}
+
+/* The user has sent a request from there. */
 void users_seen(struct bt_txn *txn, bt_str user)
 {
-    uint8_t addr[16];
-    int64_t now = bt_wall_ms();
+    struct seen sighting = {.last_ms = bt_wall_ms()};
 
-    if (auth->users == NULL || !bt_addr_bytes(bt_client_addr(txn), addr))
-        return;
-    struct addresses *known = bt_lru_find(auth->users, user);
-    if (known == NULL) {
-        size_t room = (size_t)auth->addresses + 1;
-        known = bt_lru_add(auth->users, user, sizeof *known + room * sizeof *known->seen);
-        known->room = room;
-    }
-    forget_old(known, now);
-    forget_one(known, addr);
-    if (known->n == known->room)
-        return;
-    memcpy(known->seen[known->n].addr, addr, 16);
-    known->seen[known->n++].last_ms = now;
+    if (auth->users != NULL && bt_addr_bytes(bt_client_addr(txn), sighting.addr))
+        bt_dict_update(auth->users, user, sighting_note, &sighting);
 }
 
 static void *most_compile(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
@@ -222,39 +227,41 @@ static void *most_compile(struct bt_args args, struct bt_arena *arena, struct bt
     return most;
 }
 
+struct judgement {
+    const struct most *most;
+    uint8_t addr[16];
+    bool has_addr, too_many;
+};
+
+static enum bt_dict_done judge(void *arg, struct bt_dict_entry *entry)
+{
+    struct judgement *judgement = arg;
+    struct seen *seen = entry->at;
+    size_t n = entry->len / sizeof *seen;
+
+    judgement->too_many = (int64_t)n > judgement->most->n;
+    if (!judgement->too_many)
+        return BT_DICT_LEAVE;
+    /* Strict: this one is too many. Else the user has moved, and all are forgotten. */
+    if (!judgement->most->strict)
+        return BT_DICT_REMOVE;
+    if (judgement->has_addr)
+        n = forget_one(seen, n, judgement->addr);
+    entry->len = n * sizeof *seen;
+    return BT_DICT_STORE;
+}
+
 static enum bt_match most_match(const void *compiled, struct bt_txn *txn)
 {
-    const struct most *most = compiled;
+    struct judgement judgement = {.most = compiled};
     bt_str user;
-    uint8_t addr[16];
     enum bt_match said = logged_in(txn, &user);
 
     if (said != BT_YES)
         return said;
-    struct addresses *known = bt_lru_find(auth->users, user);
-    if (known == NULL || (int64_t)known->n <= most->n)
-        return BT_NO;
-    /* Strict: this one is too many. Else the user has moved, and all are forgotten. */
-    if (!most->strict)
-        known->n = 0;
-    else if (bt_addr_bytes(bt_client_addr(txn), addr))
-        forget_one(known, addr);
-    return BT_YES;
-}
-
-bool users_start(void)
-{
-    enum { USERS_MAX = 100000 };
-
-    if (auth->addresses > 0)
-        auth->users = bt_lru_new(USERS_MAX);
-    return true;
-}
-
-void users_stop(void)
-{
-    bt_lru_free(auth->users);
-    auth->users = NULL;
+    judgement.has_addr = bt_addr_bytes(bt_client_addr(txn), judgement.addr);
+    bt_dict_update(auth->users, user, judge, &judgement);
+    return judgement.too_many ? BT_YES : BT_NO;
 }
 
 const struct bt_acl_type users_types[3] = {
