@@ -306,6 +306,7 @@ static const struct bt_acl_type types[] = {
      .earliest = BT_AT_ACCEPT,
      .compile = arp_compile,
      .match = arp_match,
+     .flags = BT_ANEW_WORDLESS,
      .cost = 1},
     {.name = "eui64",
      .args = "word...",
@@ -315,6 +316,7 @@ static const struct bt_acl_type types[] = {
      .earliest = BT_AT_ACCEPT,
      .compile = eui64_compile,
      .match = eui64_match,
+     .flags = BT_ANEW_WORDLESS,
      .cost = 1},
 };
 

@@ -214,7 +214,7 @@ static const struct bt_acl_type types[] = {
      .doc = "The host of the URL is one of these names; .NAME holds NAME and all below. An address "
             "is looked up by its reverse name too, unless -n is given.",
      .earliest = BT_AT_REQUEST,
-     .flags = BT_NO_DNS | BT_SETS,
+     .flags = BT_NO_DNS | BT_SETS | BT_ANEW_WORDLESS,
      .compile_all = dstdomain_compile,
      .match_all = dstdomain_match,
      .cost = 1},
@@ -224,7 +224,7 @@ static const struct bt_acl_type types[] = {
          "The reverse name of the client's address is one of these, or `none`; .NAME holds NAME and "
          "all below.",
      .earliest = BT_AT_ACCEPT,
-     .flags = BT_SLOW,
+     .flags = BT_SLOW | BT_ANEW_WORDLESS,
      .compile_all = dstdomain_compile,
      .match_all = srcdomain_match,
      .cost = 3},

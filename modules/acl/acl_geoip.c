@@ -443,6 +443,7 @@ static const struct bt_acl_type types[] = {
      .earliest = BT_AT_ACCEPT,
      .compile_all = country_compile,
      .match_all = country_match,
+     .flags = BT_ANEW,
      .cost = 1},
     {.name = "asn",
      .args = "word...",
@@ -451,6 +452,7 @@ static const struct bt_acl_type types[] = {
      .earliest = BT_AT_ACCEPT,
      .compile_all = asn_compile,
      .match_all = asn_match,
+     .flags = BT_ANEW,
      .cost = 1},
 };
 

@@ -115,13 +115,15 @@ static const struct bt_acl_type types[] = {
      .doc = "The request's method is one of these.",
      .earliest = BT_AT_REQUEST,
      .compile_all = method_compile,
-     .match_all = method_match},
+     .match_all = method_match,
+     .flags = BT_ANEW},
     {.name = "proto",
      .args = "word...",
      .doc = "The scheme of the URL is one of these: HTTP, HTTPS, FTP; NONE: CONNECT has no scheme.",
      .earliest = BT_AT_REQUEST,
      .compile_all = proto_compile,
-     .match_all = proto_match},
+     .match_all = proto_match,
+     .flags = BT_ANEW},
 };
 
 BT_MODULE(acl_http, "ACL types that look at the request line: method, proto.",

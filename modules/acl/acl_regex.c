@@ -67,7 +67,7 @@ static struct look *look_at(struct patterns *all, bt_str header, struct bt_arena
     for (size_t i = 0; i < all->n; i++)
         if (bt_str_eq_nocase(all->look[i].header, header))
             return &all->look[i];
-    all->look[all->n] = (struct look){header, bt_regexes_new(arena), 0};
+    all->look[all->n] = (struct look){bt_str_copy(arena, header), bt_regexes_new(arena), 0};
     return &all->look[all->n++];
 }
 
@@ -307,7 +307,8 @@ static enum bt_match rep_header_match(const void *compiled, struct bt_txn *txn, 
 #define TYPE(its_name, its_args, since, how, with, text)                                           \
     {                                                                                              \
         .name = its_name, .args = its_args, .doc = text, .earliest = since,                        \
-        .flags = BT_FOLDS | BT_SETS, .compile_all = how, .match_all = with, .cost = 2              \
+        .flags = BT_FOLDS | BT_SETS | BT_ANEW_WORDLESS, .compile_all = how, .match_all = with,     \
+        .cost = 2                                                                                  \
     }
 
 static const struct bt_acl_type types[] = {
@@ -319,7 +320,7 @@ static const struct bt_acl_type types[] = {
      .args = "regex...",
      .doc = "The host of the URL matches; an address by its reverse name too, unless -n is given.",
      .earliest = BT_AT_REQUEST,
-     .flags = BT_FOLDS | BT_NO_DNS | BT_SETS,
+     .flags = BT_FOLDS | BT_NO_DNS | BT_SETS | BT_ANEW_WORDLESS,
      .compile_all = host_compile,
      .match_all = host_match,
      .cost = 2},
@@ -327,7 +328,7 @@ static const struct bt_acl_type types[] = {
      .args = "regex...",
      .doc = "The reverse name of the client's address, or `none`, matches.",
      .earliest = BT_AT_ACCEPT,
-     .flags = BT_FOLDS | BT_SLOW | BT_SETS,
+     .flags = BT_FOLDS | BT_SLOW | BT_SETS | BT_ANEW_WORDLESS,
      .compile_all = plain_compile,
      .match_all = client_match,
      .cost = 3},
@@ -337,7 +338,7 @@ static const struct bt_acl_type types[] = {
      .args = "regex...",
      .doc = "The name of the parent that the request goes to matches.",
      .earliest = BT_AT_UPSTREAM,
-     .flags = BT_FOLDS | BT_FRESH,
+     .flags = BT_FOLDS | BT_FRESH | BT_ANEW_WORDLESS,
      .compile_all = plain_compile,
      .match_all = peer_match,
      .cost = 2},

@@ -144,7 +144,8 @@ static const struct bt_acl_type types[] = {
             "(09:00-17:30).",
      .earliest = BT_AT_ACCEPT,
      .compile = time_compile,
-     .match = time_match},
+     .match = time_match,
+     .flags = BT_ANEW_WORDLESS},
 };
 
 BT_MODULE(acl_time, "The ACL type time: days and hours.", .acl_types = BT_ROWS(types));

@@ -281,6 +281,11 @@ struct bt_acl_type {
 #define BT_FOLDS 4u  /* takes the flags -i and +i (args keep them as words) */
 #define BT_NO_DNS 8u /* takes the flag -n: ACLs with it never wait; compiled apart, -n as word 0 */
 #define BT_SETS 16u /* match_all sets bits by the sets of bt_sets.h and bt_regex.h alone, or none */
+/* What compile makes lies in the arena and in sets made in it, and it writes to nothing else: list files
+ * can be read again while clients are served, and it is called again, in another process. */
+#define BT_ANEW 32u
+/* Likewise, and nothing of the words is looked at once they are compiled: those of list files go. */
+#define BT_ANEW_WORDLESS (BT_ANEW | 64u)
 
 /* ---- access-log writers: `access_log NAME:PLACE` ---- */
 

@@ -45,6 +45,8 @@ struct bt_word {
     uint32_t line;   /* from 1 */
     uint32_t column; /* from 1 */
     bool quoted;     /* stood in quotation marks, which are taken off */
+    bool is_list; /* names a list file whose lines are to stand in its place (the server's own) */
+    bool listed;  /* a line of a list file */
 };
 
 struct bt_args {

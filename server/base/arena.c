@@ -25,6 +25,13 @@ struct arena_deferred {
     void *what;
 };
 
+/* What is to be run in each process that uses a shared arena, in order. */
+struct arena_shared {
+    struct arena_shared *next, **last; /* of the first one: where the next one goes */
+    void (*run)(void *);
+    void *what;
+};
+
 enum {
     SMALLEST = 10, /* 2^10 .. 2^16 bytes recycle */
     LARGEST = 16,
@@ -115,6 +122,8 @@ struct bt_arena *arena_new(size_t chunk)
 
     arena->chunk = first->size;
     arena->limit = 0;
+    arena->full = NULL;
+    arena->shared = NULL;
     arena_begin(arena);
     return arena;
 }
@@ -166,6 +175,11 @@ void arena_limit(struct bt_arena *arena, size_t bytes)
 void *arena_grow(struct bt_arena *arena, size_t n)
 {
     size_t size = round_up(n);
+
+    if (arena_is_shared(arena)) {
+        arena->full();
+        NEVER();
+    }
     struct arena_chunk *chunk = chunk_take(size > arena->chunk ? size : arena->chunk);
     char *at = chunk_bytes(chunk);
 
@@ -196,6 +210,49 @@ void *arena_more(struct bt_arena *arena, void *block, size_t was, size_t want)
     if (was > 0)
         memcpy(copy, block, was < want ? was : want);
     return copy;
+}
+
+/* ---- in given memory ---- */
+
+struct bt_arena *arena_in(void *memory, size_t bytes, void (*full)(void))
+{
+    struct bt_arena *arena = memory;
+
+    CHECK((uintptr_t)memory % ARENA_ALIGN == 0 && bytes % ARENA_ALIGN == 0 && full != NULL);
+    *arena = (struct bt_arena){.next = (char *)memory + round_up(sizeof *arena),
+                               .end = (char *)memory + bytes,
+                               .full = full};
+    return arena;
+}
+
+void *arena_keep(struct bt_arena *arena, void *heap, size_t n)
+{
+    void *at = arena_is_shared(arena) ? arena_take(arena, n) : realloc(heap, n);
+
+    CHECK(at != NULL);
+    if (arena_is_shared(arena)) {
+        memcpy(at, heap, n);
+        free(heap);
+    }
+    return at;
+}
+
+void arena_on_adopt(struct bt_arena *arena, void (*run)(void *what), void *what)
+{
+    struct arena_shared *one = arena_take(arena, sizeof *one);
+
+    *one = (struct arena_shared){.run = run, .what = what};
+    if (arena->shared == NULL)
+        arena->shared = one;
+    else
+        *arena->shared->last = one;
+    arena->shared->last = &one->next;
+}
+
+void arena_adopt(const struct bt_arena *arena)
+{
+    for (const struct arena_shared *one = arena->shared; one != NULL; one = one->next)
+        one->run(one->what);
 }
 
 void arena_trim(void)

@@ -26,9 +26,11 @@ struct bt_arena {
     char *next, *end;           /* the free part of the newest chunk */
     struct arena_chunk *chunks; /* newest first */
     struct arena_deferred *deferred;
-    size_t chunk; /* bytes of an ordinary chunk, header included */
-    size_t used;  /* bytes of all chunks, headers included */
-    size_t limit; /* 0: none */
+    size_t chunk;       /* bytes of an ordinary chunk, header included */
+    size_t used;        /* bytes of all chunks, headers included */
+    size_t limit;       /* 0: none */
+    void (*full)(void); /* NULL: it grows; else it stands in given memory, and this is told */
+    struct arena_shared *shared; /* of one in given memory */
 };
 
 enum { ARENA_ALIGN = 16 };
@@ -69,6 +71,25 @@ static inline void *arena_take(struct bt_arena *arena, size_t n)
 /* Grow the newest block of the arena in place when it can, else copy it. For builders. */
 void *arena_more(struct bt_arena *, void *block, size_t was, size_t want)
     __attribute__((returns_nonnull));
+
+/* ---- in given memory: what a process makes there, those with whom it shares the memory can use ---- */
+
+/* Nothing that is made in it may lead out of it, but to what all of them have had since before they
+ * were forked. It is never freed: the memory is. When it does not suffice full() is called, which
+ * must not return. */
+struct bt_arena *arena_in(void *memory, size_t bytes, void (*full)(void))
+    __attribute__((returns_nonnull));
+static inline bool arena_is_shared(const struct bt_arena *arena)
+{
+    return arena->full != NULL;
+}
+/* A block of malloc() of which the first `n` bytes are going to live as long as the arena: the same,
+ * made as small, which its owner frees; or its copy in a shared arena, when nobody has to. n > 0. */
+void *arena_keep(struct bt_arena *, void *heap, size_t n) __attribute__((returns_nonnull));
+/* In a shared one: call run(what) in each process that is about to use what was made there, for what
+ * each must have of its own. */
+void arena_on_adopt(struct bt_arena *, void (*run)(void *what), void *what);
+void arena_adopt(const struct bt_arena *);
 
 /* Free the chunks that the process keeps for reuse (leak checks, a worker's end). */
 void arena_trim(void);

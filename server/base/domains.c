@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/owners.h"
 #include "base/rand.h"
@@ -219,11 +220,11 @@ void bt_domains_seal(struct bt_domains *set)
 {
     CHECK(!set->sealed);
     set->sealed = true;
-    owners_seal(&set->owners);
+    owners_seal(&set->owners, set->arena);
     if (set->n == 0)
         return;
-    set->pool = realloc(set->pool, set->pooled);
-    CHECK(set->pool != NULL);
+    set->pool = arena_keep(set->arena, set->pool, set->pooled);
+    set->slot = arena_keep(set->arena, set->slot, set->slots * sizeof(*set->slot));
 }
 
 /* ---- finding ---- */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/addr.h"
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/owners.h"
 
@@ -33,6 +34,7 @@ struct piece6 {
     uint32_t set;
 };
 struct bt_ipset {
+    struct bt_arena *arena;
     struct ranges v4, v6; /* while building */
     struct piece4 *piece4;
     struct piece6 *piece6;
@@ -62,6 +64,7 @@ struct bt_ipset *bt_ipset_new(struct bt_arena *arena)
 {
     struct bt_ipset *set = bt_alloc(arena, sizeof(*set));
 
+    set->arena = arena;
     bt_defer(arena, ipset_fini, set);
     return set;
 }
@@ -288,6 +291,10 @@ static void index_make(struct bt_ipset *set)
         if (piece - first > CROWD)
             set->index[upper] = CROWDED | finer_make(set, upper, first);
     }
+    set->index = arena_keep(set->arena, set->index, (INDEX_N + 1) * sizeof(*set->index));
+    if (set->finer != NULL)
+        set->finer = arena_keep(set->arena, set->finer,
+                                set->n_finer * (FINER_N + 1) * sizeof(*set->finer));
 }
 
 /* Between which pieces that of `key` is: from the first to before the second. */
@@ -320,15 +327,15 @@ void bt_ipset_seal(struct bt_ipset *set)
         CHECK(set->piece4 != NULL);
         for (size_t i = 0; i < set->n4; i++)
             set->piece4[i] = (struct piece4){(uint32_t)four.piece[i].from.low, four.piece[i].set};
+        set->piece4 = arena_keep(set->arena, set->piece4, set->n4 * sizeof(*set->piece4));
         index_make(set);
     }
     free(four.piece);
     set->n6 = six.pieces;
     if (six.pieces > 0) {
-        set->piece6 = realloc(six.piece, six.pieces * sizeof(*six.piece));
-        CHECK(set->piece6 != NULL);
+        set->piece6 = arena_keep(set->arena, six.piece, six.pieces * sizeof(*six.piece));
     }
-    owners_seal(&set->owners);
+    owners_seal(&set->owners, set->arena);
 }
 
 /* ---- finding ---- */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/str.h"
 
@@ -195,6 +196,24 @@ size_t literals_memory(const struct literals *set)
 {
     return set->cap * sizeof *set->entry + set->pool_cap +
            ((size_t)1 << set->bits) * (sizeof *set->slot + 1);
+}
+
+struct literals *literals_keep(struct literals *set, struct bt_arena *arena)
+{
+    free(set->count);
+    set->count = NULL;
+    if (set->n > 0) {
+        set->entry = arena_keep(arena, set->entry, set->n * sizeof *set->entry);
+        set->pool = arena_keep(arena, set->pool, set->pooled);
+        set->cap = set->n;
+        set->pool_cap = set->pooled;
+    }
+    if (!arena_is_shared(arena))
+        return set;
+    size_t slots = (size_t)1 << set->bits;
+    set->slot = arena_keep(arena, set->slot, slots * sizeof *set->slot);
+    set->seen = arena_keep(arena, set->seen, (slots << SEEN_MORE) / 8);
+    return arena_keep(arena, set, sizeof *set);
 }
 
 /* ---- finding ---- */

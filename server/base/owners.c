@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/check.h"
 
 struct hits hits;
@@ -78,11 +79,15 @@ bool owners_has(const struct owners *owners, uint32_t set, uint32_t owner)
     return false;
 }
 
-void owners_seal(struct owners *owners)
+void owners_seal(struct owners *owners, struct bt_arena *arena)
 {
     free(owners->slot);
     owners->slot = NULL;
     owners->slots = 0;
+    if (owners->n == 0)
+        return;
+    owners->link = arena_keep(arena, owners->link, owners->n * sizeof(*owners->link));
+    owners->cap = owners->n;
 }
 
 void owners_fini(struct owners *owners)

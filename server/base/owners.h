@@ -25,8 +25,9 @@ struct owners {
 /* The set with `owner` in it, too. It may stand there more than once. */
 uint32_t owners_add(struct owners *, uint32_t set, uint32_t owner);
 bool owners_has(const struct owners *, uint32_t set, uint32_t owner);
-/* No more additions: gives back what only building needs. */
-void owners_seal(struct owners *);
+/* No more additions: gives back what only building needs. In a shared arena there is nothing left to
+ * be freed. */
+void owners_seal(struct owners *, struct bt_arena *);
 void owners_fini(struct owners *);
 
 static inline void owners_bits(const struct owners *owners, uint32_t set, uint64_t *bits)

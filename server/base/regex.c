@@ -8,7 +8,9 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/regex_text.h"
 #include "base/str.h"
@@ -16,7 +18,17 @@
 struct regex {
     pcre2_code *code;
     bt_str literal;
+    const struct bt_arena *shared; /* NULL: the code is ours alone */
+    uint32_t number;               /* in there */
 };
+
+/* Of the patterns in a shared arena, this process's own code, once it was needed. There are as many
+ * arenas at a time as there are generations of lists: two. */
+static struct twins {
+    const struct bt_arena *arena;
+    pcre2_code **code;
+    uint32_t n;
+} twins[2];
 
 enum {
     STEPS = 1000000, /* about 10 ms; honest patterns need some thousands */
@@ -45,6 +57,69 @@ static pcre2_code *compile(bt_str pattern, unsigned flags, struct regex_error *e
     return code;
 }
 
+static void make_machine_code(pcre2_code *code)
+{
+    (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it, it is slower, not wrong */
+}
+
+/* ---- in a shared arena ---- */
+
+/* Patterns are numbered as they come: what the first one says of the arena stands there. */
+struct numbers {
+    struct bt_arena *arena;
+    uint32_t n;
+};
+static struct numbers *numbers; /* of the arena that this process fills */
+
+/* Another generation of lists begins here, in this process. */
+static void twins_begin(void *what)
+{
+    const struct numbers *its = what;
+    struct twins *at = &twins[0];
+
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
+        if (twins[i].arena == its->arena || (at->arena != its->arena && twins[i].arena == NULL))
+            at = &twins[i];
+    for (uint32_t i = 0; i < at->n; i++)
+        pcre2_code_free(at->code[i]);
+    free(at->code);
+    *at = (struct twins){its->arena, calloc(its->n, sizeof(pcre2_code *)), its->n};
+    CHECK(at->code != NULL);
+}
+
+/* Flat, and without pointers of its own but to tables that are part of the library. */
+static void share(struct regex *regex, struct bt_arena *arena)
+{
+    size_t size = 0;
+
+    if (numbers == NULL || numbers->arena != arena) {
+        numbers = bt_alloc(arena, sizeof *numbers);
+        numbers->arena = arena;
+        arena_on_adopt(arena, twins_begin, numbers);
+    }
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_SIZE, &size);
+    pcre2_code *flat = bt_alloc_raw(arena, size);
+    memcpy((void *)flat, (const void *)regex->code, size);
+    pcre2_code_free(regex->code);
+    regex->code = flat;
+    regex->shared = arena;
+    regex->number = numbers->n++;
+}
+
+static __attribute__((noinline)) const pcre2_code *twin_of(const struct regex *regex)
+{
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
+        if (twins[i].arena != regex->shared || regex->number >= twins[i].n)
+            continue;
+        pcre2_code **twin = &twins[i].code[regex->number];
+        if (*twin == NULL && (*twin = pcre2_code_copy(regex->code)) != NULL)
+            make_machine_code(*twin);
+        if (*twin != NULL)
+            return *twin;
+    }
+    return regex->code;
+}
+
 static void regex_fini(void *what)
 {
     struct regex *regex = what;
@@ -65,6 +140,8 @@ static struct regex *regex_make(struct bt_arena *arena, bt_str text)
     memcpy(at, text.at, text.len);
     at[text.len] = '\0';
     regex->literal = (bt_str){at, text.len};
+    regex->shared = NULL;
+    regex->number = 0;
     return regex;
 }
 
@@ -82,6 +159,10 @@ struct regex *regex_new(struct bt_arena *arena, bt_str pattern, unsigned flags,
         (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it, it is slower, not wrong */
         regex = regex_make(arena, text.n_literals == 1 ? text.literal[0] : BT_STR(""));
         regex->code = code;
+        if (arena != NULL && arena_is_shared(arena))
+            share(regex, arena);
+        else
+            make_machine_code(code);
         if (arena != NULL)
             bt_defer(arena, regex_fini, regex);
     }
@@ -150,7 +231,8 @@ enum bt_match regex_match(const struct regex *regex, bt_str text)
 
     if (__builtin_expect(match_context == NULL, 0) && !match_prepare())
         return BT_BROKEN;
-    found = pcre2_match(regex->code, (PCRE2_SPTR)(text.at != NULL ? text.at : ""), text.len, 0, 0,
+    const pcre2_code *code = regex->shared == NULL ? regex->code : twin_of(regex);
+    found = pcre2_match(code, (PCRE2_SPTR)(text.at != NULL ? text.at : ""), text.len, 0, 0,
                         match_data, match_context);
     if (found >= 0)
         return BT_YES;

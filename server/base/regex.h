@@ -4,6 +4,9 @@
  * holding a worker. What POSIX would refuse is refused, and so is what only PCRE knows, (?...);
  * \d and its like mean what they mean to the C library.
  *
+ * In a shared arena (arena.h) there is no machine code, which belongs to one process: each makes its
+ * own when it first needs a pattern.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef BASE_REGEX_H
 #define BASE_REGEX_H

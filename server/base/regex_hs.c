@@ -11,6 +11,7 @@
 #include <hs/hs.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/check.h"
 
 struct regex_hs {
@@ -87,8 +88,31 @@ static hs_database_t *batch_compile(struct batch *batch, struct regex_hs_pattern
     return NULL;
 }
 
-struct regex_hs *regex_hs_new(struct regex_hs_pattern *pattern, size_t n)
+/* The library takes memory for the result from here. */
+static struct bt_arena *taker;
+
+static void *take(size_t n)
 {
+    return bt_alloc_raw(taker, n);
+}
+
+static void give(void *at)
+{
+    (void)at;
+}
+
+/* This process has scratch for it, too, from here on. */
+static void scratch_widen(void *what)
+{
+    const struct regex_hs *automaton = what;
+
+    CHECK(hs_alloc_scratch(automaton->database, &scratch) == HS_SUCCESS);
+    automata++;
+}
+
+struct regex_hs *regex_hs_new(struct bt_arena *arena, struct regex_hs_pattern *pattern, size_t n)
+{
+    bool shared = arena_is_shared(arena);
     struct batch batch = {malloc(n * sizeof(char *) + 1), malloc(n * sizeof(unsigned) + 1),
                           malloc(n * sizeof(unsigned) + 1), 0};
     struct regex_hs *automaton = NULL;
@@ -98,14 +122,21 @@ struct regex_hs *regex_hs_new(struct regex_hs_pattern *pattern, size_t n)
     bool works = hs_valid_platform() == HS_SUCCESS;
     for (size_t i = 0; i < n; i++)
         pattern[i].taken = works && fits(&pattern[i]);
+    taker = arena;
+    if (shared)
+        (void)hs_set_database_allocator(take, give);
     database = batch_compile(&batch, pattern, n);
+    if (shared)
+        (void)hs_set_database_allocator(NULL, NULL);
     if (database != NULL) {
-        automaton = malloc(sizeof *automaton);
+        automaton = shared ? bt_alloc_raw(arena, sizeof *automaton) : malloc(sizeof *automaton);
         CHECK(automaton != NULL);
-        CHECK(hs_alloc_scratch(database, &scratch) == HS_SUCCESS);
-        automata++;
         automaton->database = database;
         automaton->memory = 0;
+        if (shared)
+            arena_on_adopt(arena, scratch_widen, automaton);
+        else
+            scratch_widen(automaton);
         (void)hs_database_size(database, &automaton->memory);
     }
     free(batch.text);
@@ -158,8 +189,9 @@ size_t regex_hs_memory(const struct regex_hs *automaton)
 
 #else /* built without it */
 
-struct regex_hs *regex_hs_new(struct regex_hs_pattern *pattern, size_t n)
+struct regex_hs *regex_hs_new(struct bt_arena *arena, struct regex_hs_pattern *pattern, size_t n)
 {
+    (void)arena;
     for (size_t i = 0; i < n; i++)
         pattern[i].taken = false;
     return NULL;

@@ -4,7 +4,7 @@
 #ifndef BASE_REGEX_HS_H
 #define BASE_REGEX_HS_H
 
-#include "bt_types.h"
+#include "bt_mem.h"
 
 struct regex_hs;
 
@@ -13,8 +13,9 @@ struct regex_hs_pattern {
     bool nocase;
     bool taken; /* set by regex_hs_new() */
 };
-/* NULL: none is taken (no library, no CPU for it, no pattern that fits). */
-struct regex_hs *regex_hs_new(struct regex_hs_pattern *, size_t n);
+/* NULL: none is taken (no library, no CPU for it, no pattern that fits). On the heap, or in the arena
+ * when that is a shared one. */
+struct regex_hs *regex_hs_new(struct bt_arena *, struct regex_hs_pattern *, size_t n);
 void regex_hs_free(struct regex_hs *);
 /* Call each() once for each pattern that matches, by its place in what was given. false: the library
  * failed. */

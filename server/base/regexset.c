@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/hits.h"
 #include "base/literals.h"
@@ -27,8 +28,14 @@ struct runner {
     struct regex *regex; /* NULL: its literal is all there is to it */
     bt_str exact;        /* that literal, case kept; NULL: case does not matter */
     uint32_t owner;
-    uint32_t round; /* in which it was run last: once a text is enough. Each process has its own */
 };
+
+/* Of each place in runner[]: in which look it was run last, since once a text is enough. It is the
+ * process's, and serves all sets, as each look has a number of its own. */
+static struct {
+    uint32_t *look, now;
+    size_t n;
+} marks;
 
 struct regexset {
     struct bt_arena *arena;
@@ -42,8 +49,14 @@ struct regexset {
     struct runner *runner; /* those that are always run come first */
     size_t runners, always;
     uint64_t *explodes; /* a bit for each pattern */
-    uint32_t *round;
 };
+
+static void marks_free(void)
+{
+    free(marks.look);
+    marks.look = NULL;
+    marks.n = 0;
+}
 
 static void sources_free(struct regexset *set)
 {
@@ -61,13 +74,13 @@ static void regexset_fini(void *what)
 
     if (set->source != NULL)
         sources_free(set);
+    marks_free(); /* whoever looks again makes them anew */
     regex_hs_free(set->automaton);
     literals_free(set->literals);
     for (size_t i = 0; i < set->runners; i++)
         regex_free(set->runner[i].regex);
     free(set->runner);
     free(set->owner);
-    free(set->explodes);
 }
 
 struct regexset *regexset_new(struct bt_arena *arena)
@@ -156,7 +169,7 @@ static void automaton_make(struct regexset *set, bool *taken, unsigned how)
         pattern[n++].nocase = (source->flags & REGEX_NOCASE) != 0;
     }
     if (n > 0)
-        set->automaton = regex_hs_new(pattern, n);
+        set->automaton = regex_hs_new(set->arena, pattern, n);
     set->owner = calloc(n + 1, sizeof *set->owner);
     CHECK(set->owner != NULL);
     for (size_t i = 0, at = 0; i < set->n; i++)
@@ -164,6 +177,7 @@ static void automaton_make(struct regexset *set, bool *taken, unsigned how)
             set->owner[at] = set->source[i].owner;
             taken[i] = pattern[at++].taken;
         }
+    set->owner = arena_keep(set->arena, set->owner, (n + 1) * sizeof *set->owner);
     literals_free(all);
     free(pattern);
 }
@@ -176,7 +190,8 @@ static void runner_add(struct regexset *set, const struct source *source)
 
     *runner = (struct runner){.owner = source->owner};
     if (!text->plain) {
-        runner->regex = regex_new(NULL, source->pattern, source->flags, &err);
+        runner->regex = regex_new(arena_is_shared(set->arena) ? set->arena : NULL, source->pattern,
+                                  source->flags, &err);
         if (runner->regex == NULL) /* too large; whoever read the word has said so */
             return;
     } else if ((source->flags & REGEX_NOCASE) == 0) {
@@ -197,7 +212,6 @@ void regexset_seal(struct regexset *set, unsigned how)
     automaton_make(set, taken, how);
     set->runner = calloc(set->n + 1, sizeof *set->runner);
     set->literals = literals_new();
-    set->round = bt_alloc(set->arena, sizeof *set->round);
     CHECK(set->runner != NULL);
     for (unsigned filtered = 0; filtered < 2; filtered++) {
         for (size_t i = 0; i < set->n; i++)
@@ -207,8 +221,9 @@ void regexset_seal(struct regexset *set, unsigned how)
             set->always = set->runners;
     }
     literals_seal(set->literals);
-    set->explodes = calloc(BT_BITS_WORDS(set->n) + 1, sizeof *set->explodes);
-    CHECK(set->explodes != NULL);
+    set->literals = literals_keep(set->literals, set->arena);
+    set->runner = arena_keep(set->arena, set->runner, (set->runners + 1) * sizeof *set->runner);
+    set->explodes = bt_alloc(set->arena, (BT_BITS_WORDS(set->n) + 1) * sizeof *set->explodes);
     for (size_t i = 0; i < set->n; i++)
         if (!taken[i] && set->source[i].text.nests)
             bt_bit_set(set->explodes, i);
@@ -225,7 +240,7 @@ struct look {
     bool broken;
 };
 
-static void look_run(struct look *look, struct runner *runner)
+static void look_run(struct look *look, const struct runner *runner)
 {
     enum bt_match said = regex_match(runner->regex, look->text);
 
@@ -244,7 +259,7 @@ static void pattern_matched(void *arg, uint32_t pattern)
 static void literal_found(void *arg, uint32_t id, const char *at)
 {
     struct look *look = arg;
-    struct runner *runner = &look->set->runner[id];
+    const struct runner *runner = &look->set->runner[id];
 
     if (bt_bit_get(look->bits, runner->owner))
         return;
@@ -253,10 +268,24 @@ static void literal_found(void *arg, uint32_t id, const char *at)
             hit(look->bits, runner->owner);
         return;
     }
-    if (runner->round == *look->set->round)
+    if (marks.look[id] == marks.now)
         return;
-    runner->round = *look->set->round;
+    marks.look[id] = marks.now;
     look_run(look, runner);
+}
+
+/* A number for this look, and a mark for each runner. */
+static void marks_begin(size_t runners)
+{
+    if (++marks.now == 0) /* come round: nobody may take an old mark for this one */
+        marks.n = 0;
+    if (marks.n >= runners)
+        return;
+    free(marks.look);
+    marks.n = runners + runners / 4;
+    marks.look = calloc(marks.n, sizeof *marks.look);
+    CHECK(marks.look != NULL);
+    marks.now += marks.now == 0;
 }
 
 enum bt_match regexset_find(const struct regexset *set, bt_str text, uint64_t *bits)
@@ -270,11 +299,7 @@ enum bt_match regexset_find(const struct regexset *set, bt_str text, uint64_t *b
         if (!bt_bit_get(bits, set->runner[i].owner))
             look_run(&look, &set->runner[i]);
     if (set->runners > set->always) {
-        if (++*set->round == 0) { /* come round: no runner may take an old mark for this one */
-            for (size_t i = 0; i < set->runners; i++)
-                set->runner[i].round = 0;
-            *set->round = 1;
-        }
+        marks_begin(set->runners);
         literals_find(set->literals, text, literal_found, &look);
     }
     return look.broken ? BT_BROKEN : BT_YES;

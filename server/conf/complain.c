@@ -89,6 +89,9 @@ static struct complaint *place_for(struct bt_error *err, bool fault)
 static void add(struct bt_error *err, const struct bt_word *at, bool fault, const char *format,
                 va_list values)
 {
+    bool spared = fault && at != NULL && err->spare != NULL && err->spare(err->spare_arg, at);
+
+    fault &= !spared;
     if (at == NULL)
         at = err->line;
     if (fault)
@@ -104,7 +107,7 @@ static void add(struct bt_error *err, const struct bt_word *at, bool fault, cons
     *one = (struct complaint){
         .fault = fault,
         .secret = err->secret,
-        .text = bt_str_copy(err->arena, str_from(text)).at,
+        .text = bt_str_printf(err->arena, "%s%s", text, spared ? "; this line is left out" : "").at,
         .order = err->faults + err->warnings,
     };
     free(text);

@@ -34,6 +34,10 @@ struct bt_error {
     size_t dropped;             /* beyond COMPLAIN_KEPT */
     const struct bt_word *line; /* where complaints without a place point to; may be NULL */
     bool secret;                /* complaints now made do not show their source line */
+    /* NULL, or: a fault of a word of which this says true is a warning, since the word is going to be
+     * left out. */
+    bool (*spare)(void *arg, const struct bt_word *at);
+    void *spare_arg;
 };
 
 /* The arena must outlive the struct, and the words' file names the arena. */

@@ -492,6 +492,12 @@ static bool take_list(struct walk *walk, const struct node *node)
         (how != FILE_QUOTED || strict || !node->many || (walk->of->flags & BT_LISTFILE) == 0))
         return false;
     walk->i++;
+    if ((walk->of->flags & GRAMMAR_LIST_NAMES) != 0) {
+        struct bt_word name = *word;
+        name.is_list = true;
+        words_add(&walk->args, &name, NULL);
+        return true;
+    }
     if (!listfile_read(word, walk->of->arena, &list, &n, walk->err)) {
         walk->good = false;
         return true;

@@ -24,6 +24,10 @@
 
 struct grammar;
 
+/* Beside BT_LISTFILE in the flags of a row: names of list files are not expanded, but passed on as words
+ * with .is_list, for a .set that reads them itself. */
+#define GRAMMAR_LIST_NAMES (1u << 30)
+
 /* NULL: the text is not of the language (*why says what is wrong, in the arena). */
 struct grammar *grammar_compile(struct bt_arena *, const char *args, const char **why);
 
@@ -33,7 +37,7 @@ struct grammar_of {
     size_t options;
     size_t option_size;
     const char *unit; /* for size and duration without one */
-    unsigned flags;   /* BT_LISTFILE */
+    unsigned flags;   /* BT_LISTFILE, GRAMMAR_LIST_NAMES */
     bool folds;       /* -i and +i pass between values */
     bool preset;      /* the line is a preset: less is warned of */
     bool quiet;       /* the row is not built: what its options are is not told */

@@ -34,6 +34,8 @@ static const struct {
     {"cache", "[URL]", "what the cache holds; or what it knows of a URL, and until when"},
     {"purge", "URL|prefix URL|regex PATTERN", "drop what the cache holds of it"},
     {"reload", "", "read the configuration again; returns when it serves, or was refused"},
+    {"reload-lists", "",
+     "read the list files of ACLs again; status 1 when a file or a line could not be read"},
     {"rotate", "", "rotate the logs"},
     {"stop", "", "end when clients are done; returns when it has ended"},
     {"idle", "close", "close connections to origins that wait for a request"},

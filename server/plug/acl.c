@@ -1,7 +1,5 @@
-/* acl.c - names, values and types of ACLs: defined line by line, then compiled. Asked in acl_ask.c.
- *
- * A type is compiled in up to two kinds: the ACLs with -n, which never wait for a name server, and
- * the others, so that an ACL that needs no look-up does not wait for the one that does.
+/* acl.c - names, values and types of ACLs, defined line by line. Compiled in acl_compile.c, asked in
+ * acl_ask.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #define BT_LOG_TAG "acl"
@@ -16,6 +14,7 @@
 #include "bt_sets.h"
 #include "bt_txn.h"
 #include "conf/grammar.h"
+#include "plug/lists.h"
 #include "plug/registry.h"
 #include "plug/rules.h"
 
@@ -145,18 +144,17 @@ static struct acl *acl_new(struct acls *acls, const struct bt_word *name)
     return acl;
 }
 
-static void values_add(struct acls *acls, struct acl *acl, struct bt_args args)
+static struct acl_values *values_add(struct acls *acls, struct acl *acl, struct bt_args args)
 {
-    if (args.n == 0)
-        return;
     struct acl_values *values = bt_alloc(acls->arena, sizeof *values);
+
     values->args = args;
     if (acl->last == NULL)
         acl->values = values;
     else
         acl->last->next = values;
     acl->last = values;
-    acl->n += args.n;
+    return values;
 }
 
 static struct bt_args predefined_values(struct acls *acls, const char *text)
@@ -191,7 +189,8 @@ static struct acl *predefined_make(struct acls *acls, const struct acl_predefine
         return acl;
     }
     acl->type = type_use(acls, row);
-    values_add(acls, acl, predefined_values(acls, which->values));
+    if (*which->values != '\0')
+        values_add(acls, acl, predefined_values(acls, which->values));
     return acl;
 }
 
@@ -277,11 +276,6 @@ static struct bt_args flags_take(struct acls *acls, struct acl *acl, struct bt_a
     return (struct bt_args){rest, n - 1};
 }
 
-static bool takes_values(const struct bt_acl_type *row)
-{
-    return row->args != NULL && *row->args != '\0';
-}
-
 /* any-of and all-of are what their members are. Who has looked at the group already must not have
  * looked at something else. */
 static bool group_take(struct acls *acls, struct acl *acl, struct bt_args names,
@@ -302,15 +296,47 @@ static bool group_take(struct acls *acls, struct acl *acl, struct bt_args names,
     return true;
 }
 
+static bool has_list(struct bt_args args)
+{
+    for (size_t i = 0; i < args.n; i++)
+        if (args.word[i].is_list)
+            return true;
+    return false;
+}
+
+/* Values out of list files: read now, and again later. */
+static bool list_take(struct acls *acls, struct acl *acl, struct bt_args args, bool plain,
+                      struct bt_error *err)
+{
+    struct acl_values *values = values_add(acls, acl, (struct bt_args){NULL, 0});
+
+    values->plain = plain;
+    values->written = lists_note(acls, args);
+    acl->type->lists = true;
+    if (!lists_line(acls->files, acl, values, err))
+        return false;
+    if (values->args.n == 0)
+        bt_caution(err, &args.word[0],
+                   "no values for ACL %s here; it will not match before the list has some",
+                   acl->name.text.at);
+    return true;
+}
+
 static bool values_take(struct acls *acls, struct acl *acl, const struct bt_line *line,
                         struct bt_error *err)
 {
     struct bt_args args = {line->args.word + 2, line->args.n - 2};
     struct grammar_of of = {.flags = 0, .arena = acls->arena};
     struct grammar_line out;
+    size_t given = args.n;
 
     args = flags_take(acls, acl, args);
-    if (args.n == 0 && takes_values(acl->type->row)) {
+    bool plain = given > args.n && args.n > 0 && args.word[0].quoted;
+    if (has_list(args) && lists_can(acl->type->row))
+        return list_take(acls, acl, args, plain, err);
+    if (has_list(args) && !lists_expand(acls->arena, &args, plain, err))
+        return false;
+    if (args.n == 0 && acl_takes_values(acl->type->row)) {
         bt_caution(err, &line->args.word[1],
                    "no values for ACL %s here; an ACL without values never matches",
                    line->args.word[0].text.at);
@@ -320,7 +346,8 @@ static bool values_take(struct acls *acls, struct acl *acl, const struct bt_line
     if (!grammar_words(acl->type->grammar, &of, &line->args.word[1], args, &out, err) ||
         !group_take(acls, acl, out.args, err))
         return false;
-    values_add(acls, acl, out.args);
+    if (out.args.n > 0)
+        values_add(acls, acl, out.args);
     return true;
 }
 
@@ -360,171 +387,7 @@ bool acl_define(void *conf, const struct bt_line *line, struct bt_error *err)
     return values_take(acls, acl, line, err);
 }
 
-/* ---- compiling ---- */
-
-/* Values of one line or, with `whole`, of all, as one array; -n in front where it was given. */
-static struct bt_args values_join(const struct acls *acls, const struct acl *acl,
-                                  const struct acl_values *first, bool whole)
-{
-    size_t n = acl->no_dns ? 1 : 0;
-
-    if (n == 0 && (!whole || first->next == NULL))
-        return first->args;
-    struct bt_word *words = bt_alloc_raw(acls->arena,
-                                         (n + (whole ? acl->n : first->args.n)) * sizeof *words);
-    if (n != 0)
-        words[0] = (struct bt_word){.text = BT_STR("-n"),
-                                    .file = acl->name.file,
-                                    .line = acl->name.line,
-                                    .column = acl->name.column};
-    for (const struct acl_values *line = first; line != NULL; line = whole ? line->next : NULL) {
-        memcpy(words + n, line->args.word, line->args.n * sizeof *words);
-        n += line->args.n;
-    }
-    return (struct bt_args){words, n};
-}
-
-static struct acl *compiling; /* a type looks at its values now */
-
-bt_str bt_acl_name(void)
-{
-    return compiling == NULL ? BT_STR_NONE : compiling->name.text;
-}
-
-void bt_acl_asks_login(void)
-{
-    if (compiling != NULL)
-        compiling->login = true;
-}
-
-static void *line_compile(const struct acls *acls, struct acl *acl, struct bt_args args,
-                          struct bt_error *err)
-{
-    const struct bt_acl_type *row = acl->type->row;
-
-    if (row->compile != NULL) {
-        compiling = acl;
-        void *compiled = row->compile(args, acls->arena, err);
-        compiling = NULL;
-        return compiled;
-    }
-    struct bt_args *copy = bt_alloc(acls->arena, sizeof *copy);
-    *copy = args;
-    return copy;
-}
-
-/* An ACL that is asked alone: each of its lines. One without values has none, or an empty one. */
-static bool one_compile(struct acls *acls, struct acl *acl, struct bt_error *err)
-{
-    static const struct acl_values no_values;
-    const struct acl_values *first = acl->values;
-
-    if (first == NULL && takes_values(acl->type->row))
-        return true;
-    if (first == NULL)
-        first = &no_values;
-    for (const struct acl_values *line = first; line != NULL; line = line->next)
-        acl->lines++;
-    acl->compiled = bt_alloc(acls->arena, acl->lines * sizeof *acl->compiled);
-    acl->lines = 0;
-    for (const struct acl_values *line = first; line != NULL; line = line->next) {
-        void *compiled = line_compile(acls, acl, values_join(acls, acl, line, false), err);
-        if (compiled != NULL)
-            acl->compiled[acl->lines++] = compiled;
-        else
-            acl->how = HOW_BAD;
-    }
-    if (acl->how == HOW_BAD)
-        return false;
-    acl->how = HOW_ONE;
-    acl->code = acls->codes++;
-    return true;
-}
-
-/* A type that is known and not built: look at its values all the same, then refuse it. */
-static bool unbuilt_refuse(struct acls *acls, struct acl *acl, struct bt_error *err)
-{
-    for (const struct acl_values *line = acl->values; line != NULL; line = line->next)
-        (void)line_compile(acls, acl, line->args, err);
-    return bt_complain(err, &acl->type_at, "ACL type %s is not built yet", acl->type_at.text.at);
-}
-
-/* The values of each line by itself. */
-static void values_by_line(const struct acls *acls, const struct acl *acl,
-                           struct bt_acl_values *values)
-{
-    struct bt_args *each;
-
-    for (const struct acl_values *line = acl->values; line != NULL; line = line->next)
-        values->lines++;
-    values->line = each = bt_alloc_raw(acls->arena, values->lines * sizeof *each);
-    for (const struct acl_values *line = acl->values; line != NULL; line = line->next)
-        *each++ = line->args;
-}
-
-static bool kind_compile(struct acls *acls, struct acl_kind *kind, struct bt_acl_values *values,
-                         struct bt_error *err)
-{
-    if (kind->n == 0)
-        return true;
-    kind->code = acls->codes++;
-    kind->compiled = kind->row->compile_all(values, kind->n, acls->arena, err);
-    return kind->compiled != NULL;
-}
-
-/* All ACLs of a type that answers for them at once. */
-static bool set_compile(struct acls *acls, struct acl_type *type, struct bt_error *err)
-{
-    bool good = true;
-
-    for (unsigned no_dns = 0; no_dns < 2; no_dns++) {
-        struct acl_kind *kind = &type->kind[no_dns];
-        struct bt_acl_values *values = bt_alloc(acls->arena, acls->n * sizeof *values);
-        for (size_t i = 0; i < acls->n; i++) {
-            struct acl *acl = acls->acl[i];
-            if (acl->type != type || acl->no_dns != (no_dns == 1) || acl->values == NULL)
-                continue;
-            acl->how = HOW_SET;
-            acl->kind = kind;
-            acl->index = (uint32_t)kind->n;
-            values[kind->n] = (struct bt_acl_values){
-                .name = acl->name.text, .args = values_join(acls, acl, acl->values, true)};
-            values_by_line(acls, acl, &values[kind->n++]);
-        }
-        good &= kind_compile(acls, kind, values, err);
-    }
-    return good;
-}
-
-static bool type_compile(struct acls *acls, struct acl_type *type, struct bt_error *err)
-{
-    bool good = true;
-
-    if (type->row->status == BT_BUILT && type->row->compile_all != NULL)
-        return set_compile(acls, type, err);
-    for (size_t i = 0; i < acls->n; i++) {
-        struct acl *acl = acls->acl[i];
-        if (acl->type != type)
-            continue;
-        if (type->row->status == BT_UNBUILT)
-            good &= unbuilt_refuse(acls, acl, err);
-        else
-            good &= one_compile(acls, acl, err);
-    }
-    return good;
-}
-
-/* Where the bits of each kind stand in a memo: after the codes, whose number is known by now. */
-static void memo_lay_out(struct acls *acls)
-{
-    acls->words = (acls->codes + 31) / 32;
-    for (struct acl_type *type = acls->types; type != NULL; type = type->next)
-        for (unsigned i = 0; i < 2; i++) {
-            type->kind[i].bits = acls->words;
-            acls->words += type->kind[i].n > ACL_MANY ? 1
-                                                      : (uint32_t)BT_BITS_WORDS(type->kind[i].n);
-        }
-}
+/* ---- after the last line ---- */
 
 static bool missing_complain(const struct acls *acls, const struct acl_missing *missing,
                              struct bt_error *err)
@@ -574,11 +437,13 @@ bool acls_compile(void *conf, struct bt_arena *arena, struct bt_error *err)
     (void)arena;
     CHECK(!acls->compiled);
     for (struct acl_type *type = acls->types; type != NULL; type = type->next)
-        good &= type_compile(acls, type, err);
+        good &= acl_type_compile(acls, type, err);
+    if (acls->files != NULL)
+        lists_compiled(acls);
     for (const struct acl_missing *missing = acls->missing; missing != NULL;
          missing = missing->next)
         good &= missing_complain(acls, missing, err);
-    memo_lay_out(acls);
+    acl_memo_lay_out(acls);
     acls->compiled = true;
     logins_find(acls);
     if (good)

@@ -27,6 +27,7 @@ struct registry;
 struct acl;      /* one name with its values */
 struct acl_type; /* a type in use */
 struct acl_missing;
+struct lists; /* lists.h */
 
 /* The ACLs of one configuration. Read-only once compiled. */
 struct acls {
@@ -41,7 +42,10 @@ struct acls {
     uint32_t codes;              /* of a memo: 2-bit answers, one an ACL or one a type */
     uint32_t words;              /* of a memo: 64-bit words, for codes and bits */
     struct bt_rules *lists;      /* of rules; compiled after the ACLs, by rules.c */
+    struct lists *files;         /* values out of list files; NULL: none */
+    uint32_t swaps;              /* how often those were replaced in this process */
     bool compiled;
+    bool watch; /* acl_list_watch */
 };
 
 /* The server's own rows (acl_known.c). acl_self.conf is the struct acls of this process. */
@@ -117,6 +121,7 @@ struct acl_memo {
     const struct acl *last;        /* looked at last, whatever it answered: deny_info goes by it */
     const struct bt_acls *decided; /* or: what a walk of this line would have looked at last */
     bool knows_login;              /* one that is about logins has said YES or NO */
+    uint32_t swaps;                /* of the lists that were asked */
     const void *paused;            /* a list that waits, and where: it goes on from there */
     uint32_t paused_line, paused_term;
     uint64_t word[]; /* codes (cleared), then the bits of each type (not cleared) */
@@ -125,7 +130,9 @@ struct acl_memo {
 /* Where the exchange keeps its memo (NULL until one is made). By flow/export.c. */
 struct acl_memo **acl_memo_place(struct bt_txn *);
 
-/* The memo of an exchange, made when there is none. */
+/* The memo of an exchange, made when there is none, or when list files have been read anew: then all is
+ * asked again, so that no ruling is made of two states of the lists. To be called once for each
+ * question, since what is remembered of a question that waits goes, too. */
 struct acl_memo *acl_memo(const struct acls *, struct bt_txn *);
 /* Ask one ACL, or recall what it answered. Only when compiled. */
 enum bt_match acl_ask(const struct acl *, struct acl_memo *, struct bt_txn *);

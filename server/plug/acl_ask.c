@@ -37,7 +37,7 @@ static __attribute__((noinline)) struct acl_memo *memo_new(const struct acls *ac
     struct acl_memo *memo = bt_alloc_raw(bt_txn_arena(txn),
                                          sizeof *memo + acls->words * sizeof *memo->word);
 
-    *memo = (struct acl_memo){.last = NULL};
+    *memo = (struct acl_memo){.swaps = acls->swaps};
     memset(memo->word, 0, (acls->codes + 31) / 32 * sizeof *memo->word);
     *acl_memo_place(txn) = memo;
     return memo;
@@ -47,7 +47,7 @@ struct acl_memo *acl_memo(const struct acls *acls, struct bt_txn *txn)
 {
     struct acl_memo *memo = *acl_memo_place(txn);
 
-    return memo != NULL ? memo : memo_new(acls, txn);
+    return memo != NULL && memo->swaps == acls->swaps ? memo : memo_new(acls, txn);
 }
 
 static enum bt_match kind_said(const struct acl_kind *kind, struct acl_memo *memo,

@@ -33,12 +33,16 @@ struct acl_type {
     const struct bt_acl_type *row;
     struct grammar *grammar;
     struct acl_kind kind[2]; /* without and with -n */
+    bool numbered;           /* which ACL is which bit is settled */
+    bool lists;              /* some line of it names a list file */
 };
 
 /* The values of one line. */
 struct acl_values {
     struct acl_values *next;
-    struct bt_args args;
+    struct bt_args args;    /* out of list files: while they are compiled */
+    struct bt_args written; /* n > 0: with names of list files, to be read again */
+    bool plain;             /* -- stood in front: what looks like a flag is none */
 };
 
 struct acl {
@@ -59,7 +63,16 @@ struct acl {
     struct acl_reach reach; /* any-of, all-of: what it has of its members */
     bool found;             /* somebody has asked for it by name */
     struct acl_values *values, *last;
-    size_t n;
 };
+
+static inline bool acl_takes_values(const struct bt_acl_type *row)
+{
+    return row->args != NULL && *row->args != '\0';
+}
+
+/* acl_compile.c */
+BT_MUST bool acl_type_compile(struct acls *, struct acl_type *, struct bt_error *);
+/* Where the bits of each kind stand in a memo: when the number of codes is known. */
+void acl_memo_lay_out(struct acls *);
 
 #endif

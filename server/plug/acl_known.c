@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "conf/grammar.h"
 #include "plug/acl.h"
 
 /* What a check returns when it has nothing to say. */
@@ -104,7 +105,13 @@ static const struct bt_directive directives[] = {
      .doc = "Names a condition: acl NAME TYPE [flags] VALUES; several values and several lines of "
             "one name are alternatives.",
      .set = acl_define,
-     .flags = BT_LISTFILE},
+     .flags = BT_LISTFILE | GRAMMAR_LIST_NAMES},
+    {.name = "acl_list_watch",
+     .args = "on|off",
+     .preset = "off",
+     .doc = "Reads list files of ACLs again when they have changed, about two seconds later, when "
+            "nobody writes to them any more; `bobtailctl reload-lists` does it at once.",
+     .offset = offsetof(struct acls, watch)},
 };
 
 const struct bt_module acl_module = {

@@ -173,7 +173,7 @@ static void vet_directive(struct vetting *vet, const struct bt_directive *row)
     vet_words(vet, "directive", row->name, row->status == BT_BUILT ? row->doc : "not built");
     vet_status(vet, "directive", row->name, row->status);
     vet_phase(vet, "directive", row->name, row->phase);
-    if (row->flags & ~(BT_LISTFILE | BT_SECRET))
+    if (row->flags & ~(BT_LISTFILE | BT_SECRET | GRAMMAR_LIST_NAMES))
         fault(vet, "directive", row->name, "has flags that do not exist");
     const struct grammar *grammar = vet_grammar(vet, "directive", row->name, row->args);
     for (size_t i = 0; i < row->options.n; i++)
@@ -211,7 +211,7 @@ static void vet_acl_type(struct vetting *vet, const struct bt_acl_type *row)
     vet_phase(vet, "ACL type", row->name, row->earliest);
     vet_status(vet, "ACL type", row->name, row->status);
     vet_grammar(vet, "ACL type", row->name, row->args);
-    if (row->flags & ~(BT_SLOW | BT_FRESH | BT_FOLDS | BT_NO_DNS | BT_SETS))
+    if (row->flags & ~(BT_SLOW | BT_FRESH | BT_FOLDS | BT_NO_DNS | BT_SETS | BT_ANEW_WORDLESS))
         fault(vet, "ACL type", row->name, "has flags that do not exist");
     if (row->status != BT_BUILT)
         return;

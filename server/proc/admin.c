@@ -292,6 +292,12 @@ static void do_reload(struct admin_call *call, bt_str *word, size_t n)
     do_plain(call, ADMIN_RELOAD, n);
 }
 
+static void do_reload_lists(struct admin_call *call, bt_str *word, size_t n)
+{
+    (void)word;
+    do_plain(call, ADMIN_LISTS, n);
+}
+
 static void do_rotate(struct admin_call *call, bt_str *word, size_t n)
 {
     (void)word;
@@ -330,7 +336,7 @@ static const struct {
     {"stats", do_stats},     {"workers", do_workers}, {"segment", do_segment},
     {"version", do_version}, {"reload", do_reload},   {"rotate", do_rotate},
     {"rules", do_rules},     {"explain", do_explain}, {"stop", do_stop},
-    {"idle", do_idle},       {"clock", do_clock},
+    {"idle", do_idle},       {"clock", do_clock},     {"reload-lists", do_reload_lists},
 };
 
 /* As do_explain(). */

@@ -24,7 +24,14 @@
 #include "proc/hub.h"
 #include "stat/segment.h"
 
-enum admin_act { ADMIN_RELOAD, ADMIN_ROTATE, ADMIN_STOP, ADMIN_IDLE_CLOSE, ADMIN_CLOCK };
+enum admin_act {
+    ADMIN_RELOAD,
+    ADMIN_ROTATE,
+    ADMIN_STOP,
+    ADMIN_IDLE_CLOSE,
+    ADMIN_CLOCK,
+    ADMIN_LISTS
+};
 
 /* A question that is not answered yet. Lives until admin_done() or admin_failed(), also when the one
  * who asked is gone. */

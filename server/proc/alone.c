@@ -22,6 +22,7 @@
 #include "flow/flow.h"
 #include "net/loop.h"
 #include "proc/calls.h"
+#include "proc/reread.h"
 #include "proc/settings.h"
 #include "proc/start.h"
 #include "proc/worker.h"
@@ -29,7 +30,7 @@
 static struct {
     struct start start;
     struct worker_birth birth;
-    struct watch control;
+    struct watch control, lists;
     bool stopping;
     bool loud;
     struct admin_call *stopper;
@@ -42,6 +43,7 @@ static const char no_reload[] =
 static void stop(enum worker_what how)
 {
     a.stopping = true;
+    reread_abandon("the server is stopping");
     worker_obey(how, 0);
 }
 
@@ -108,6 +110,9 @@ static void owner_act(struct admin_call *call, enum admin_act what, int64_t numb
     case ADMIN_ROTATE:
         rotate();
         break;
+    case ADMIN_LISTS:
+        reread_begin(call);
+        return;
     case ADMIN_IDLE_CLOSE:
         worker_obey(WORKER_IDLE, 0);
         break;
@@ -133,6 +138,29 @@ static bool owner_call(int fd, bt_str text)
 }
 
 static const struct admin_owner owner = {owner_segment, owner_workers, owner_act, owner_call};
+
+/* ---- list files ---- */
+
+static uint32_t lists_tell(void)
+{
+    worker_obey(WORKER_LISTS, 0);
+    return 0;
+}
+
+static bool lists_done(uint32_t stamp)
+{
+    (void)stamp;
+    return true;
+}
+
+static const struct reread_owner lists_owner = {lists_tell, lists_done};
+
+static void lists_ready(struct watch *watch, unsigned what)
+{
+    (void)watch;
+    (void)what;
+    reread_turn();
+}
 
 static void control_ready(struct watch *watch, unsigned what)
 {
@@ -161,6 +189,9 @@ static bool serve(void)
         loop_on_signal(signals[i], on_signal);
     if (a.start.admin.path[0] != '\0')
         loop_watch(&a.control, a.start.admin.hub.fd, WATCH_READ, control_ready, NULL);
+    int lists = reread_open(&lists_owner);
+    if (lists >= 0)
+        loop_watch(&a.lists, lists, WATCH_READ, lists_ready, NULL);
     row->state = SEGMENT_ACCEPTING;
     start_ready(&a.start);
     bt_log(NULL, BT_INFO, "one process serves (-N)");
@@ -186,6 +217,8 @@ int alone_run(const struct options *options)
     if (a.stopper != NULL)
         admin_done(a.stopper);
     loop_unwatch(&a.control);
+    loop_unwatch(&a.lists);
+    reread_leave();
     start_undo(start);
     if (unused)
         start_free(start);

@@ -24,6 +24,7 @@
 #include "proc/crew.h"
 #include "proc/daemon.h"
 #include "proc/reload.h"
+#include "proc/reread.h"
 #include "proc/settings.h"
 #include "proc/start.h"
 #include "stat/counter.h"
@@ -40,7 +41,7 @@ enum {
 static struct {
     struct start start;
     struct hub hub;
-    struct hub_item signals, control;
+    struct hub_item signals, control, lists;
     struct crew *crew; /* newest first */
     struct crew_birth birth;
     bool ready;      /* the newest crew has served */
@@ -81,6 +82,7 @@ static void errands_look(void)
             m.errand[i].call = NULL;
             admin_done(call);
         }
+    reread_look();
 }
 
 /* `call` may be NULL. */
@@ -112,6 +114,7 @@ static void stop(int status)
     m.stage = STOPPING;
     m.status = status;
     reload_abandon();
+    reread_abandon("the server is stopping");
     m.become_ms = INT64_MAX;
     m.deadline_ms = lifetime < 0 ? INT64_MAX : crew_now_ms() + lifetime + GRACE_MS;
     tell_all(WORKER_STOP, NULL);
@@ -284,6 +287,7 @@ static void reload(struct admin_call *call)
     if (m.reloader != NULL)
         reload_failed(""); /* its workers never stood; this one may do better */
     m.reloader = call;
+    reread_abandon("a reload has begun, which reads them as well");
     bt_log(NULL, BT_INFO, "reload: the configuration is read");
     struct handover h = handover_now();
     if (!reload_try(&m.hub, &h))
@@ -374,6 +378,7 @@ static void leave(void)
     admin_leave(&m.start.admin);
     pidfile_close(&m.start.pidfile);
     reload_leave();
+    reread_leave();
     daemon_leave();
     sockets_close_left(&m.start.left);
     zone_leave();
@@ -517,6 +522,31 @@ static void move_clock(struct admin_call *call, int64_t seconds)
     tell_all(WORKER_CLOCK, call);
 }
 
+static void reload_lists(struct admin_call *call)
+{
+    if (m.stage != RUNNING || m.start.generation == NULL)
+        admin_failed(call, "the server is stopping");
+    else if (reload_is_trying() || m.become_ms != INT64_MAX)
+        admin_failed(call, "a reload is under way, which reads the lists as well");
+    else
+        reread_begin(call);
+}
+
+static uint32_t lists_tell(void)
+{
+    tell_all(WORKER_LISTS, NULL);
+    return m.stamp;
+}
+
+static const struct reread_owner lists_owner = {lists_tell, errand_is_done};
+
+static void lists_ready(struct hub_item *item, uint32_t events)
+{
+    (void)item;
+    (void)events;
+    reread_turn();
+}
+
 static void owner_act(struct admin_call *call, enum admin_act what, int64_t number)
 {
     switch (what) {
@@ -531,6 +561,9 @@ static void owner_act(struct admin_call *call, enum admin_act what, int64_t numb
         return;
     case ADMIN_CLOCK:
         move_clock(call, number);
+        return;
+    case ADMIN_LISTS:
+        reload_lists(call);
         return;
     case ADMIN_STOP:
         break;
@@ -788,6 +821,10 @@ int master_run(const struct options *options)
         if (m.start.generation == NULL)
             reload_failed("the configuration changed while it was read; see cache_log\n");
     }
+    m.lists = (struct hub_item){m.start.generation != NULL ? reread_open(&lists_owner) : -1,
+                                lists_ready};
+    if (m.lists.fd >= 0)
+        hub_add(&m.hub, &m.lists, EPOLLIN);
     reap();
     turn_until_all_left();
     end();

@@ -20,8 +20,10 @@
 #include "flow/txn.h"
 #include "net/later.h"
 #include "net/loop.h"
+#include "plug/acl.h"
 #include "plug/generation.h"
 #include "proc/calls.h"
+#include "plug/lists.h"
 #include "proc/daemon.h"
 #include "proc/settings.h"
 #include "stat/counter.h"
@@ -168,6 +170,9 @@ void worker_obey(enum worker_what what, uint32_t stamp)
         settings_apply_debug(self.birth->debug, stamp != 0);
         break;
     case WORKER_CALL: /* is being answered */
+        break;
+    case WORKER_LISTS:
+        lists_follow(acl_self.conf);
         break;
     case WORKER_ACCEPTING:
     case WORKER_DONE:

@@ -25,7 +25,8 @@ enum worker_what {
     WORKER_DEBUG,     /* stamp 1: full diagnostics; 0: as configured */
     WORKER_CALL,      /* a command of a module, see calls.h */
     WORKER_ACCEPTING, /* worker to master: it serves */
-    WORKER_DONE       /* worker to master */
+    WORKER_DONE,      /* worker to master */
+    WORKER_LISTS      /* list files have been read anew: use them */
 };
 struct worker_word {
     uint32_t what;

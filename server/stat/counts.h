@@ -92,6 +92,11 @@
     X(diagnostics_lost, "diagnostics.lost", BT_COUNT, "lines", "Lines of cache_log lost because its disk was full or would not take them.") \
     X(log_lost, "log.lost", BT_COUNT, "lines", "Access-log lines lost because their place could not take them.") \
     X(bad_verdicts, "core.bad_verdicts", BT_COUNT, "verdicts", "Hooks that returned a stray value; treated as a refusal.") \
+    X(list_reloads, "lists.reloads", BT_COUNT, "reloads", "Times that list files of ACLs were read anew, and taken.") \
+    X(list_failures, "lists.failed", BT_COUNT, "reloads", "Times that they were to be, and the old ones had to stay.") \
+    X(list_missing, "lists.missing", BT_COUNT, "files", "List files that could not be read anew, so that their old values stay.") \
+    X(list_bad, "lists.bad_lines", BT_COUNT, "lines", "Lines of list files read anew that were left out.") \
+    X(list_values, "lists.values", BT_COUNT, "values", "Values of list files read anew.") \
     X(panics, "proc.panics", BT_COUNT, "panics", "Workers that ended because of a bug.") \
     X(respawns, "proc.respawns", BT_COUNT, "workers", "Workers started again after one died.") \
     X(buried, "shared.buried", BT_COUNT, "workers", "Workers that died, and whose shared memory was put in order.") \

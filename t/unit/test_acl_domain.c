@@ -53,7 +53,7 @@ static void addresses(void **state)
     txn.name = BT_STR("www.example.com");
     assert_string_equal(matches(to, &txn), "2");
     assert_int_equal(txn.reversals, 0);
-    assert_int_equal(type_of("dstdomain")->flags, BT_NO_DNS | BT_SETS);
+    assert_int_equal(type_of("dstdomain")->flags, BT_NO_DNS | BT_SETS | BT_ANEW_WORDLESS);
 }
 
 /* Values are spelt as hosts are: the shortest form of IPv6, without brackets. */

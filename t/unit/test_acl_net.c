@@ -137,7 +137,7 @@ static void destinations(void **state)
     txn.host = address("198.51.100.7", 0);
     assert_string_equal(matches(dst, &txn), "2");
     assert_int_equal(txn.resolutions, 0);
-    assert_int_equal(type_of("dst")->flags, BT_SLOW | BT_NO_DNS | BT_SETS);
+    assert_int_equal(type_of("dst")->flags, BT_SLOW | BT_NO_DNS | BT_SETS | BT_ANEW_WORDLESS);
 }
 
 static void own_address(void **state)

@@ -5,7 +5,7 @@
 
 static struct bt_word at(const char *name, uint32_t line, uint32_t column, const char *text)
 {
-    return (struct bt_word){str_from(text), name, line, column, false};
+    return (struct bt_word){.text = str_from(text), .file = name, .line = line, .column = column};
 }
 
 static const char *printed(bool show)
