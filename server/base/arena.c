@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/check.h"
 
@@ -35,7 +36,10 @@ struct arena_shared {
 enum {
     SMALLEST = 10, /* 2^10 .. 2^16 bytes recycle */
     LARGEST = 16,
-    KEPT_BYTES = 1 << 20 /* the free lists never hold more */
+    KEPT_BYTES = 1 << 20, /* the free lists never hold more */
+    KEPT_SMALL = 4096,    /* arena_keep() copies what is not larger */
+    LARGE_BLOCK = 128 * 1024,
+    LARGE_PAGE = 2 * 1024 * 1024
 };
 static struct arena_chunk *kept[LARGEST - SMALLEST + 1];
 static size_t kept_bytes;
@@ -113,6 +117,7 @@ static void arena_begin(struct bt_arena *arena)
     arena->end = chunk_bytes(first) + first->size;
     arena->deferred = NULL;
     arena->used = first->size;
+    arena->large_next = arena->large_end = NULL;
 }
 
 struct bt_arena *arena_new(size_t chunk)
@@ -124,6 +129,7 @@ struct bt_arena *arena_new(size_t chunk)
     arena->limit = 0;
     arena->full = NULL;
     arena->shared = NULL;
+    arena->large = false;
     arena_begin(arena);
     return arena;
 }
@@ -172,6 +178,60 @@ void arena_limit(struct bt_arena *arena, size_t bytes)
     arena->limit = bytes;
 }
 
+/* ---- large pages ---- */
+
+struct large {
+    void *at;
+    size_t bytes;
+};
+static size_t large_bytes;
+
+static void large_give(void *what)
+{
+    const struct large *large = what;
+
+    large_bytes -= large->bytes;
+    munmap(large->at, large->bytes);
+}
+
+static void *large_take(struct bt_arena *arena, size_t size)
+{
+    if (size > (size_t)(arena->large_end - arena->large_next)) {
+        size_t bytes = (size + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1);
+        char *at = mmap(NULL, bytes + LARGE_PAGE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(at != MAP_FAILED);
+        /* Such a page begins at a multiple of its size; what is before and behind goes back. */
+        size_t before = (LARGE_PAGE - (uintptr_t)at % LARGE_PAGE) % LARGE_PAGE;
+        if (before > 0)
+            munmap(at, before);
+        munmap(at + before + bytes, LARGE_PAGE - before);
+        at += before;
+        (void)madvise(at, bytes, MADV_HUGEPAGE);
+        struct large *large = arena_take(arena, sizeof *large);
+        *large = (struct large){at, bytes};
+        bt_defer(arena, large_give, large);
+        large_bytes += bytes;
+        if (bytes - size < (size_t)(arena->large_end - arena->large_next))
+            return at;
+        arena->large_next = at;
+        arena->large_end = at + bytes;
+    }
+    void *at = arena->large_next;
+    arena->large_next += size;
+    return at;
+}
+
+void arena_use_large_pages(struct bt_arena *arena)
+{
+    arena->large = ARENA_RECYCLES; /* AddressSanitizer knows the ends of blocks of its own alone */
+}
+
+size_t arena_large_bytes(void)
+{
+    return large_bytes;
+}
+
 void *arena_grow(struct bt_arena *arena, size_t n)
 {
     size_t size = round_up(n);
@@ -180,6 +240,8 @@ void *arena_grow(struct bt_arena *arena, size_t n)
         arena->full();
         NEVER();
     }
+    if (arena->large && size >= LARGE_BLOCK)
+        return large_take(arena, size);
     struct arena_chunk *chunk = chunk_take(size > arena->chunk ? size : arena->chunk);
     char *at = chunk_bytes(chunk);
 
@@ -227,12 +289,16 @@ struct bt_arena *arena_in(void *memory, size_t bytes, void (*full)(void))
 
 void *arena_keep(struct bt_arena *arena, void *heap, size_t n)
 {
-    void *at = arena_is_shared(arena) ? arena_take(arena, n) : realloc(heap, n);
+    bool copied = arena_is_shared(arena) || n <= KEPT_SMALL ||
+                  (arena->large && round_up(n) >= LARGE_BLOCK);
+    void *at = copied ? arena_take(arena, n) : realloc(heap, n);
 
     CHECK(at != NULL);
-    if (arena_is_shared(arena)) {
+    if (copied) {
         memcpy(at, heap, n);
         free(heap);
+    } else {
+        bt_defer(arena, free, at);
     }
     return at;
 }

@@ -30,7 +30,9 @@ struct bt_arena {
     size_t used;        /* bytes of all chunks, headers included */
     size_t limit;       /* 0: none */
     void (*full)(void); /* NULL: it grows; else it stands in given memory, and this is told */
-    struct arena_shared *shared; /* of one in given memory */
+    struct arena_shared *shared;  /* of one in given memory */
+    bool large;                   /* pages for large blocks */
+    char *large_next, *large_end; /* the free part of them */
 };
 
 enum { ARENA_ALIGN = 16 };
@@ -72,6 +74,13 @@ static inline void *arena_take(struct bt_arena *arena, size_t n)
 void *arena_more(struct bt_arena *, void *block, size_t was, size_t want)
     __attribute__((returns_nonnull));
 
+/* For one that lives long and may hold much (a configuration's): its large blocks stand close together
+ * on large pages, where the system has them, since what is looked at here and there finds its pages
+ * quicker. */
+void arena_use_large_pages(struct bt_arena *);
+/* So many bytes of such pages all arenas hold. */
+size_t arena_large_bytes(void);
+
 /* ---- in given memory: what a process makes there, those with whom it shares the memory can use ---- */
 
 /* Nothing that is made in it may lead out of it, but to what all of them have had since before they
@@ -83,8 +92,8 @@ static inline bool arena_is_shared(const struct bt_arena *arena)
 {
     return arena->full != NULL;
 }
-/* A block of malloc() of which the first `n` bytes are going to live as long as the arena: the same,
- * made as small, which its owner frees; or its copy in a shared arena, when nobody has to. n > 0. */
+/* A block of malloc() of which the first `n` bytes are going to live as long as the arena, and belong to
+ * it from here on; it may be elsewhere then. n > 0. */
 void *arena_keep(struct bt_arena *, void *heap, size_t n) __attribute__((returns_nonnull));
 /* In a shared one: call run(what) in each process that is about to use what was made there, for what
  * each must have of its own. */

@@ -41,8 +41,10 @@ static void domains_fini(void *what)
 {
     struct bt_domains *set = what;
 
-    free(set->pool);
-    free(set->slot);
+    if (!set->sealed) {
+        free(set->pool);
+        free(set->slot);
+    }
     owners_fini(&set->owners);
 }
 

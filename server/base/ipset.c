@@ -51,12 +51,8 @@ static void ipset_fini(void *what)
 {
     struct bt_ipset *set = what;
 
-    free(set->v4.at);
+    free(set->v4.at); /* not sealed */
     free(set->v6.at);
-    free(set->piece4);
-    free(set->piece6);
-    free(set->index);
-    free(set->finer);
     owners_fini(&set->owners);
 }
 

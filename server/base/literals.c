@@ -208,8 +208,6 @@ struct literals *literals_keep(struct literals *set, struct bt_arena *arena)
         set->cap = set->n;
         set->pool_cap = set->pooled;
     }
-    if (!arena_is_shared(arena))
-        return set;
     size_t slots = (size_t)1 << set->bits;
     set->slot = arena_keep(arena, set->slot, slots * sizeof *set->slot);
     set->seen = arena_keep(arena, set->seen, (slots << SEEN_MORE) / 8);

@@ -21,8 +21,7 @@ bool literals_is_strong(const struct literals *, bt_str text);
 void literals_find(const struct literals *, bt_str text,
                    void (*each)(void *arg, uint32_t id, const char *at), void *arg);
 size_t literals_memory(const struct literals *);
-/* Sealed: what is not needed for finding goes, and what is lives as long as a shared arena, when it is
- * one; else literals_free() is for its owner, as before. */
+/* Sealed: what is not needed for finding goes, and the rest belongs to the arena. */
 struct literals *literals_keep(struct literals *, struct bt_arena *);
 
 #endif

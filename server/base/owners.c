@@ -87,12 +87,13 @@ void owners_seal(struct owners *owners, struct bt_arena *arena)
     if (owners->n == 0)
         return;
     owners->link = arena_keep(arena, owners->link, owners->n * sizeof(*owners->link));
-    owners->cap = owners->n;
+    owners->cap = 0;
 }
 
 void owners_fini(struct owners *owners)
 {
     free(owners->slot);
-    free(owners->link);
+    if (owners->cap > 0)
+        free(owners->link);
     *owners = (struct owners){0};
 }

@@ -25,8 +25,7 @@ struct owners {
 /* The set with `owner` in it, too. It may stand there more than once. */
 uint32_t owners_add(struct owners *, uint32_t set, uint32_t owner);
 bool owners_has(const struct owners *, uint32_t set, uint32_t owner);
-/* No more additions: gives back what only building needs. In a shared arena there is nothing left to
- * be freed. */
+/* No more additions: gives back what only building needs; the rest belongs to the arena. */
 void owners_seal(struct owners *, struct bt_arena *);
 void owners_fini(struct owners *);
 

@@ -75,12 +75,8 @@ static void regexset_fini(void *what)
     if (set->source != NULL)
         sources_free(set);
     marks_free(); /* whoever looks again makes them anew */
-    regex_hs_free(set->automaton);
-    literals_free(set->literals);
-    for (size_t i = 0; i < set->runners; i++)
-        regex_free(set->runner[i].regex);
-    free(set->runner);
-    free(set->owner);
+    if (!arena_is_shared(set->arena))
+        regex_hs_free(set->automaton);
 }
 
 struct regexset *regexset_new(struct bt_arena *arena)
@@ -190,8 +186,7 @@ static void runner_add(struct regexset *set, const struct source *source)
 
     *runner = (struct runner){.owner = source->owner};
     if (!text->plain) {
-        runner->regex = regex_new(arena_is_shared(set->arena) ? set->arena : NULL, source->pattern,
-                                  source->flags, &err);
+        runner->regex = regex_new(set->arena, source->pattern, source->flags, &err);
         if (runner->regex == NULL) /* too large; whoever read the word has said so */
             return;
     } else if ((source->flags & REGEX_NOCASE) == 0) {

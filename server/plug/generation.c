@@ -363,6 +363,7 @@ static struct loading *begin(const struct bt_module *const *statics, size_t n, s
     struct loading *loading = bt_alloc(arena, sizeof *loading);
     const char *const *names;
 
+    arena_use_large_pages(arena);
     loading->arena = arena;
     loading->err = err;
     loading->last = &loading->first;

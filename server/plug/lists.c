@@ -133,6 +133,7 @@ static struct lists *lists_of(struct acls *acls)
     struct lists *lists = bt_alloc(acls->arena, sizeof *lists);
     lists->acls = acls;
     lists->first = lists->keep = arena_new(64 * 1024);
+    arena_use_large_pages(lists->first);
     lists->words = arena_new(64 * 1024);
     acls->files = lists;
     bt_defer(acls->arena, lists_fini, lists);
@@ -209,7 +210,8 @@ static void strip(const struct lists *lists, size_t from, struct bt_args *args)
 
 static void bad_sort(struct lists *lists, size_t from)
 {
-    qsort(lists->bad + from, lists->n_bad - from, sizeof *lists->bad, bad_compare);
+    if (lists->n_bad > from)
+        qsort(lists->bad + from, lists->n_bad - from, sizeof *lists->bad, bad_compare);
 }
 
 struct lists_mark lists_mark(struct lists *lists, struct bt_error *err)

@@ -58,14 +58,24 @@ struct dim {
     bool is_free_mostly, has_negated;
     unsigned price; /* failures after which intersecting pays */
 };
-enum { LINE_FAST = 1, LINE_FRESH = 2 };
+enum { LINE_FAST = 1, LINE_FRESH = 2, LINE_TERMS = 3 };
+
+/* All of a line that a search needs, in one place of memory: most lines have few terms. */
+struct line {
+    uint32_t n;
+    uint8_t flags;
+    union {
+        struct term term[LINE_TERMS];
+        uint32_t from; /* there are more: where in index->term they begin */
+    };
+};
+_Static_assert(sizeof(struct line) == 32, "two to a cache line");
 struct rules_index {
     uint32_t n, words, tops, slots;
     unsigned n_dims, due;
     struct dim dim[RULES_DIMS];
-    uint32_t *from; /* n + 1: first term of each line */
-    struct term *term;
-    uint8_t *flags;
+    struct line *line;
+    struct term *term; /* of long lines */
     const struct acl **alone;
     struct lines alive; /* lines that can hold at all */
     size_t memory;
@@ -179,7 +189,7 @@ static uint8_t dim_of(struct build *build, const struct acl_kind *kind)
 static bool line_read(struct build *build, uint32_t number)
 {
     const struct rules_index_line *line = &build->line[number];
-    uint8_t *flags = &build->index->flags[number];
+    uint8_t *flags = &build->index->line[number].flags;
 
     *flags = line->fast ? LINE_FAST : 0;
     for (uint32_t i = 0; i < line->n; i++) {
@@ -373,12 +383,15 @@ static void line_terms(struct build *build, uint32_t number)
 {
     struct rules_index *index = build->index;
     const struct rules_index_line *line = &build->line[number];
-    struct term *first = &index->term[build->terms];
+    struct line *to_line = &index->line[number];
+    bool few = line->n <= LINE_TERMS;
+    struct term *first = few ? to_line->term : &index->term[build->terms];
     uint64_t rank[line->n + 1];
     uint32_t n = 0;
 
-    index->from[number] = (uint32_t)build->terms;
-    if ((index->flags[number] & LINE_FRESH) != 0 || !bt_bit_get(index->alive.word, number))
+    if (!few)
+        to_line->from = (uint32_t)build->terms;
+    if ((to_line->flags & LINE_FRESH) != 0 || !bt_bit_get(index->alive.word, number))
         return;
     for (uint32_t i = 0; i < line->n; i++) {
         const struct acl *acl = line->term[i].acl;
@@ -401,15 +414,21 @@ static void line_terms(struct build *build, uint32_t number)
         rank[to] = its;
         first[to] = term;
     }
-    build->terms += n;
+    to_line->n = n;
+    /* It may have become short enough to be looked for in here. */
+    if (!few && n <= LINE_TERMS)
+        memcpy(to_line->term, first, n * sizeof *first);
+    else if (!few)
+        build->terms += n;
 }
 
-static size_t terms_count(const struct build *build, uint32_t n, bool alone)
+/* Those that are asked alone, or all; of long lines. */
+static size_t terms_count(const struct build *build, uint32_t n, bool alone, bool all)
 {
     size_t sum = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < build->line[i].n; k++)
+        for (uint32_t k = 0; (all || build->line[i].n > LINE_TERMS) && k < build->line[i].n; k++)
             sum += !alone || acl_form(build->line[i].term[k].acl).answers == ACL_ALONE;
     return sum;
 }
@@ -419,7 +438,7 @@ struct rules_index *rules_index_new(struct bt_arena *arena, const struct rules_i
 {
     struct rules_index *index = bt_alloc(arena, sizeof *index);
     struct build build = {.arena = arena, .index = index, .line = line, .in_order = in_order};
-    size_t terms = terms_count(&build, n, false);
+    size_t terms = terms_count(&build, n, false, true);
 
     *index = (struct rules_index){.n = n,
                                   .words = (uint32_t)BT_BITS_WORDS(n),
@@ -428,7 +447,8 @@ struct rules_index *rules_index_new(struct bt_arena *arena, const struct rules_i
                                   .memory = sizeof *index};
     build.use = malloc((terms + 1) * sizeof *build.use);
     CHECK(build.use != NULL && n < LINE);
-    index->flags = keep(&build, n);
+    index->line = keep(&build, n * sizeof *index->line + 64);
+    index->line = (struct line *)(void *)(((uintptr_t)index->line + 63) & ~(uintptr_t)63);
     index->alive = lines_new(&build);
     for (uint32_t i = 0; i < n; i++) {
         size_t uses = build.uses;
@@ -446,14 +466,12 @@ struct rules_index *rules_index_new(struct bt_arena *arena, const struct rules_i
         free_lines(&build, i);
     }
     free(build.use);
-    index->from = keep(&build, (n + 1) * sizeof *index->from);
-    index->term = keep(&build, terms * sizeof *index->term);
+    index->term = keep(&build, terms_count(&build, n, false, false) * sizeof *index->term);
     /* Kinds that are too many to have a dimension are asked one by one, too. */
-    size_t alone = index->n_dims == RULES_DIMS ? terms : terms_count(&build, n, true);
+    size_t alone = index->n_dims == RULES_DIMS ? terms : terms_count(&build, n, true, true);
     index->alone = keep(&build, alone * sizeof(struct acl *));
     for (uint32_t i = 0; i < n; i++)
         line_terms(&build, i);
-    index->from[n] = (uint32_t)build.terms;
     return index;
 }
 
@@ -711,8 +729,9 @@ static enum bt_match dim_ask(struct rules_search *search, const struct term *ter
 static enum bt_match search_line(struct rules_search *search, uint32_t line)
 {
     const struct rules_index *index = search->index;
-    const struct term *term = &index->term[index->from[line]];
-    const struct term *end = &index->term[index->from[line + 1]];
+    const struct line *its = &index->line[line];
+    const struct term *term = its->n <= LINE_TERMS ? its->term : &index->term[its->from];
+    const struct term *end = term + its->n;
     enum bt_match is = BT_YES;
 
     for (; term < end; term++) {
@@ -724,7 +743,7 @@ static enum bt_match search_line(struct rules_search *search, uint32_t line)
             said = acl_ask(index->alone[term->bit], search->memo, search->txn);
         else
             said = dim_ask(search, term);
-        if (said == BT_WAIT && (index->flags[line] & LINE_FAST) != 0)
+        if (said == BT_WAIT && (its->flags & LINE_FAST) != 0)
             said = BT_NO;
         if (said == (term->negated ? BT_YES : BT_NO))
             return BT_NO;
@@ -746,7 +765,7 @@ struct rules_found rules_search_next(struct rules_search *search)
         if (line == UINT32_MAX)
             return (struct rules_found){BT_NO, RULES_NO_LINE, false};
         search->next = line + 1;
-        if ((index->flags[line] & LINE_FRESH) != 0)
+        if ((index->line[line].flags & LINE_FRESH) != 0)
             return (struct rules_found){BT_YES, line, true};
         enum bt_match said = search_line(search, line);
         if (said != BT_NO)

@@ -159,7 +159,7 @@ static size_t heap(void)
 {
     struct mallinfo2 info = mallinfo2();
 
-    return info.uordblks + info.hblkhd;
+    return info.uordblks + info.hblkhd + arena_large_bytes();
 }
 
 static uint64_t seed = 88172645463325252;
