@@ -17,6 +17,7 @@
 
 #include "base/addr.h"
 #include "base/arena.h"
+#include "base/check.h"
 #include "base/regexset.h"
 #include "base/str.h"
 #include "bt.h"
@@ -494,6 +495,7 @@ int main(int argc, char **argv)
     if (fd < 0)
         return 1;
     close(fd);
+    check_worker = 1; /* as one who serves */
     if (argc > 1) {
         runs = 300;
         rules_of(path, (uint32_t)atoi(argv[1]), &first);
