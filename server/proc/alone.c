@@ -111,7 +111,7 @@ static void owner_act(struct admin_call *call, enum admin_act what, int64_t numb
         rotate();
         break;
     case ADMIN_LISTS:
-        reread_begin(call);
+        reread_ask(call, a.stopping ? "the server is stopping" : NULL);
         return;
     case ADMIN_IDLE_CLOSE:
         worker_obey(WORKER_IDLE, 0);
@@ -189,7 +189,7 @@ static bool serve(void)
         loop_on_signal(signals[i], on_signal);
     if (a.start.admin.path[0] != '\0')
         loop_watch(&a.control, a.start.admin.hub.fd, WATCH_READ, control_ready, NULL);
-    int lists = reread_open(&lists_owner);
+    int lists = reread_open(&lists_owner, NULL);
     if (lists >= 0)
         loop_watch(&a.lists, lists, WATCH_READ, lists_ready, NULL);
     row->state = SEGMENT_ACCEPTING;

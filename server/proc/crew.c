@@ -288,3 +288,12 @@ bool crew_empty(const struct crew *crew)
             return false;
     return true;
 }
+
+bool crew_all_did(const struct crew *newest, uint32_t stamp)
+{
+    for (const struct crew *crew = newest; crew != NULL; crew = crew->older)
+        for (unsigned i = 0; i < crew->n; i++)
+            if (crew->hand[i].pid != 0 && (int32_t)(crew->hand[i].done - stamp) < 0)
+                return false;
+    return true;
+}

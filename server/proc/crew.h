@@ -65,6 +65,8 @@ struct hand *crew_find(struct crew *newest, pid_t pid);
 
 bool crew_all_accepting(const struct crew *);
 bool crew_empty(const struct crew *); /* no process is left */
+/* All workers of all crews have dealt with the word of that stamp. */
+bool crew_all_did(const struct crew *newest, uint32_t stamp);
 /* In a child: their lines are not for it. */
 void crew_leave(struct crew *newest, const struct hand *but);
 

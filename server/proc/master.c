@@ -41,7 +41,7 @@ enum {
 static struct {
     struct start start;
     struct hub hub;
-    struct hub_item signals, control, lists;
+    struct hub_item signals, control;
     struct crew *crew; /* newest first */
     struct crew_birth birth;
     bool ready;      /* the newest crew has served */
@@ -65,13 +65,7 @@ static struct {
 
 static bool errand_is_done(uint32_t stamp)
 {
-    for (const struct crew *crew = m.crew; crew != NULL; crew = crew->older)
-        for (unsigned i = 0; i < crew->n; i++) {
-            const struct hand *hand = &crew->hand[i];
-            if (hand->pid != 0 && (int32_t)(hand->done - stamp) < 0)
-                return false;
-        }
-    return true;
+    return crew_all_did(m.crew, stamp);
 }
 
 static void errands_look(void)
@@ -294,23 +288,6 @@ static void reload(struct admin_call *call)
         reload_failed("no process could be started\n");
 }
 
-/* "FILE:1:2: warning: ..." or "warning: ..."; the words may stand in the text as well. */
-static bool is_warning(const char *line)
-{
-    const char *warning = strstr(line, "warning: "), *error = strstr(line, "error: ");
-
-    return warning != NULL && (error == NULL || warning < error);
-}
-
-static void log_lines(char *text)
-{
-    char *rest = text;
-
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;)
-        if (line[0] != '\0')
-            bt_log(NULL, is_warning(line) ? BT_WARN : BT_ERROR, "reload: %s", line);
-}
-
 static void take_over_sums(void)
 {
     for (struct crew *crew = m.crew->older; crew != NULL; crew = crew->older)
@@ -344,7 +321,7 @@ static void trial_failed(int status, char *text)
         bt_log(NULL, BT_ERROR, "reload: the process that read it was ended by signal %d; report it",
                WTERMSIG(status));
     reload_failed(text);
-    log_lines(text); /* takes it to pieces */
+    reload_log(text); /* takes it to pieces */
     bt_log(NULL, BT_ERROR,
            "reload: the configuration was not taken; the old one goes on; correct what is said "
            "above and reload again");
@@ -522,16 +499,6 @@ static void move_clock(struct admin_call *call, int64_t seconds)
     tell_all(WORKER_CLOCK, call);
 }
 
-static void reload_lists(struct admin_call *call)
-{
-    if (m.stage != RUNNING || m.start.generation == NULL)
-        admin_failed(call, "the server is stopping");
-    else if (reload_is_trying() || m.become_ms != INT64_MAX)
-        admin_failed(call, "a reload is under way, which reads the lists as well");
-    else
-        reread_begin(call);
-}
-
 static uint32_t lists_tell(void)
 {
     tell_all(WORKER_LISTS, NULL);
@@ -539,13 +506,6 @@ static uint32_t lists_tell(void)
 }
 
 static const struct reread_owner lists_owner = {lists_tell, errand_is_done};
-
-static void lists_ready(struct hub_item *item, uint32_t events)
-{
-    (void)item;
-    (void)events;
-    reread_turn();
-}
 
 static void owner_act(struct admin_call *call, enum admin_act what, int64_t number)
 {
@@ -563,7 +523,10 @@ static void owner_act(struct admin_call *call, enum admin_act what, int64_t numb
         move_clock(call, number);
         return;
     case ADMIN_LISTS:
-        reload_lists(call);
+        reread_ask(call, m.stage != RUNNING || m.start.generation == NULL ? "the server is stopping"
+                         : reload_is_trying() || m.become_ms != INT64_MAX
+                             ? "a reload is under way, which reads the lists as well"
+                             : NULL);
         return;
     case ADMIN_STOP:
         break;
@@ -821,10 +784,8 @@ int master_run(const struct options *options)
         if (m.start.generation == NULL)
             reload_failed("the configuration changed while it was read; see cache_log\n");
     }
-    m.lists = (struct hub_item){m.start.generation != NULL ? reread_open(&lists_owner) : -1,
-                                lists_ready};
-    if (m.lists.fd >= 0)
-        hub_add(&m.hub, &m.lists, EPOLLIN);
+    if (m.start.generation != NULL)
+        (void)reread_open(&lists_owner, &m.hub);
     reap();
     turn_until_all_left();
     end();

@@ -141,6 +141,23 @@ bool reload_ended(struct hub *hub, pid_t pid, char **text)
     return true;
 }
 
+/* "FILE:1:2: warning: ..." or "warning: ..."; the words may stand in the text as well. */
+static bool is_warning(const char *line)
+{
+    const char *warning = strstr(line, "warning: "), *error = strstr(line, "error: ");
+
+    return warning != NULL && (error == NULL || warning < error);
+}
+
+void reload_log(char *text)
+{
+    char *rest = text;
+
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (line[0] != '\0')
+            bt_log(NULL, is_warning(line) ? BT_WARN : BT_ERROR, "reload: %s", line);
+}
+
 bool reload_is_trying(void)
 {
     return trial.pid != 0;

@@ -22,6 +22,8 @@ BT_MUST bool reload_ended(struct hub *, pid_t pid, char **text);
 bool reload_is_trying(void);
 /* Nobody waits for it any more. */
 void reload_abandon(void);
+/* What it said into the log. Takes the text to pieces. */
+void reload_log(char *text);
 /* In another child. */
 void reload_leave(void);
 

@@ -26,7 +26,7 @@ enum { NICE = 10, LINES_LOGGED = 100 };
 static struct {
     const struct reread_owner *owner;
     struct hub hub;
-    struct hub_item pipe, timer;
+    struct hub_item pipe, timer, outer;
     pid_t child; /* 0: none */
     FILE *said;
     char *text;
@@ -229,7 +229,8 @@ static const char *start(void)
     return NULL;
 }
 
-void reread_begin(struct admin_call *call)
+/* `call` may be NULL. */
+static void begin(struct admin_call *call)
 {
     if (!lists_any(acls())) {
         if (call != NULL)
@@ -254,10 +255,25 @@ static void timer_ready(struct hub_item *item, uint32_t events)
     (void)events;
     if (read(item->fd, &ticks, sizeof ticks) == (ssize_t)sizeof ticks && r.child == 0 &&
         !r.settling && lists_changed(acls()))
-        reread_begin(NULL);
+        begin(NULL);
 }
 
-int reread_open(const struct reread_owner *owner)
+static void outer_ready(struct hub_item *item, uint32_t events)
+{
+    (void)item;
+    (void)events;
+    reread_turn();
+}
+
+void reread_ask(struct admin_call *call, const char *why_not)
+{
+    if (why_not != NULL)
+        admin_failed(call, "%s", why_not);
+    else
+        begin(call);
+}
+
+int reread_open(const struct reread_owner *owner, struct hub *hub)
 {
     static const struct itimerspec each_second = {{1, 0}, {1, 0}};
 
@@ -272,6 +288,9 @@ int reread_open(const struct reread_owner *owner)
         CHECK(r.timer.fd >= 0 && timerfd_settime(r.timer.fd, 0, &each_second, NULL) == 0);
         hub_add(&r.hub, &r.timer, EPOLLIN);
     }
+    r.outer = (struct hub_item){r.hub.fd, outer_ready};
+    if (hub != NULL)
+        hub_add(hub, &r.outer, EPOLLIN);
     return r.hub.fd;
 }
 

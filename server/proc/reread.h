@@ -17,13 +17,13 @@ struct reread_owner {
 };
 
 /* When the configuration stands. A descriptor that is readable when reread_turn() has something to do;
- * -1: there is nothing to be read again. */
-int reread_open(const struct reread_owner *);
+ * -1: there is nothing to be read again. With a hub it is waited for there. */
+int reread_open(const struct reread_owner *, struct hub *);
 void reread_turn(void);
 /* A worker has done something. */
 void reread_look(void);
-/* Begin. `call` is answered, now or later. */
-void reread_begin(struct admin_call *call);
+/* Begin. `call` is answered, now or later. `why_not`: or tell it why that cannot be now. */
+void reread_ask(struct admin_call *call, const char *why_not);
 /* End what is under way, since another thing comes first. */
 void reread_abandon(const char *why);
 /* In a worker: nothing of it is its own. */
