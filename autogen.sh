@@ -110,9 +110,15 @@ test_rows() {
         bench=$(canon "${source%.c}")
         echo "BENCHES += ${source%.c}"
         echo "${bench}_SOURCES = $source"
-        echo "${bench}_LINK = \$(bobtail_LINK)"
-        echo "${bench}_LDADD = \$(KEEP_ALL) libbt_plug.a libbt_net.a libbt_conf.a libbt_stat.a libbt_base.a" \
-            "\$(KEEP_USED) \$(SERVER_LIBS)"
+        case $source in
+        t/bench/bench_rules.c) # loads modules
+            echo "${bench}_LINK = \$(bobtail_LINK)"
+            echo "${bench}_LDADD = \$(KEEP_ALL) libbt_plug.a libbt_net.a libbt_conf.a libbt_stat.a" \
+                "libbt_base.a \$(KEEP_USED) \$(SERVER_LIBS)" ;;
+        *)
+            echo "${bench}_LINK = \$(PLAIN_LINK)"
+            echo "${bench}_LDADD = \$(GROUP) \$(FLOORS) \$(END_GROUP) \$(SERVER_LIBS)" ;;
+        esac
         echo "${bench}_DEPENDENCIES = \$(FLOORS)"
         echo "OBJECTS_OF_ALL += \$(${bench}_OBJECTS)"
     done
