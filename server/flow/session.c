@@ -49,12 +49,12 @@ static void session_free(struct session *s)
     if (s->arena != NULL)
         arena_free(s->arena);
     input_free(&s->in);
+    if (!s->ghost)
+        count_by(connections_open, -1);
     if (n_spare < SPARE_MAX)
         spare[n_spare++] = s;
     else
         free(s);
-    if (!s->ghost)
-        count_by(connections_open, -1);
     if (--n_sessions == 0 && drained != NULL)
         drained();
 }
