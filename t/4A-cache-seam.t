@@ -236,6 +236,48 @@ is seam('/notmod', 'check')->status, 503, 'or not';
 is request($proxy, GET => 'http://127.0.0.1:1/', headers => { 'X-Seam' => 'x' })->status, 503, 'nobody there';
 counters($proxy, 'tseam.failed' => 4);
 
+# ---- rules and limits --------------------------------------------------------------------------
+
+my $ruled = proxy(<<"CONF");
+module $module on
+acl secret rep_header X-Open yes
+acl slowly dstdomain localhost
+acl odd url_regex /empty
+http_reply_access deny secret
+http_reply_access deny odd slowly
+http_reply_access allow all
+reply_body_max_size 5 MB
+visible_hostname proxy.test
+CONF
+is seam('/a', 'store', to => $ruled)->status, 200, 'stored';
+is seam('/a', '', to => $ruled)->header('X-Seam-Tag'), 'TCP_MEM_HIT', 'a hit that may pass';
+is seam('/empty', 'store', to => $ruled)->status, 403, 'one that may not';
+is seam('/open9', 'store want', to => $ruled)->status, 403, 'http_reply_access by the head';
+is seam('/large', 'store', to => $ruled)->status, 403, 'reply_body_max_size';
+$origin->set('/lone' => { body => 'x' x 6_000_000, until_close => 1 });
+$answer = raw($ruled, "GET " . $origin->url('/lone') . " HTTP/1.1\r\nHost: x\r\nX-Seam: store want\r\n\r\n");
+ok !$answer->whole, 'of a body without a length: cut';
+ok length $answer->body <= 5 * 1024 * 1024, 'no more than that';    # a reset may take the last of it
+is seam('/lone', 'only', to => $ruled)->status, 504, 'and not kept';
+my $both = proxy("module $module on\nacl range req_header X-Small yes\nreply_body_max_size 5 MB range\nhttp_reply_access deny range");
+is seam('/large', 'store', to => $both)->status, 200, 'stored without a limit';
+is seam('/large', '', to => $both, headers => { 'X-Small' => 'yes' })->status, 403, 'a large hit is measured, too';
+$answer = seam('/large', 'hidden', to => $both, headers => { 'X-Small' => 'yes' });
+is $answer->status, 403, 'and asked about';
+is seam('/large', '', to => $both, method => 'HEAD', headers => { 'X-Small' => 'yes' })->status, 403, 'HEAD, too';
+my $measured = proxy("module $module on\nacl range req_header X-Small yes\nreply_body_max_size 5 MB range");
+is seam('/large', 'store', to => $measured)->status, 200, 'stored';
+$answer = seam('/large', 'hidden', to => $measured, headers => { 'X-Small' => 'yes' });
+ok !$answer->whole && length $answer->body <= 5 * 1024 * 1024, 'a hit without a length is cut, too';
+counters($measured, 'limits.reply_body' => 1);
+$slow = slow_client('/large12', "store\r\nX-Small: yes", to => $measured);
+is $slow->response->status, 403, 'with a length: refused';
+$origin->set('/lone' => { body => 'x' x 20_000_000, until_close => 1 });
+$slow->close;
+$slow = slow_client('/lone', "store\r\nX-Small: yes", to => $measured);
+ok !($answer = $slow->response)->whole, 'and parted from its origin';
+ok length $answer->body <= 5 * 1024 * 1024, 'likewise';
+
 # ---- the client leaves -------------------------------------------------------------------------
 
 mark($proxy);
