@@ -535,19 +535,41 @@ void flight_grown(struct flight *f)
         flight_failed(f);
 }
 
+/* What was committed is as long as it says; bytes that flight_grown() was not told of are pinned now.
+ * false: it lies elsewhere by now, or less was written than was to come. */
+static bool whole_publish(struct entry *entry, struct node *node, bool committed)
+{
+    int64_t written = atomic_load(&entry->written), length = atomic_load(&entry->length);
+    struct store_ref all;
+
+    if (!committed)
+        return length < 0 || written == length;
+    if (!ram_pin_place(node->mine.at[0], UINT32_MAX, &all))
+        return false;
+    length = word_kind(ref_record(&all)->word) == RECORD_LONG
+                 ? record_extents(ref_record(&all))->length
+                 : all.length;
+    bool found = length > 0 || ram_index_slot(ram_hash(all.key), all.at[0]) != NULL;
+    ram_release(&node->mine);
+    node->mine = all;
+    if (found && length >= written)
+        atomic_store(&entry->written, length);
+    return found && length >= written;
+}
+
 void flight_whole(struct flight *f, bool committed)
 {
     uint64_t word;
     struct entry *entry = leading(f, &word);
 
-    (void)committed; /* either way it is read at its place, not under its key */
     if (entry == NULL)
         return;
-    if (word_state(word) != GROWING) {
+    struct node *node = &nodes[f->at[0] - 1];
+    if (word_state(word) != GROWING || !whole_publish(entry, node, committed)) {
         flight_failed(f);
         return;
     }
-    nodes[f->at[0] - 1].writer = NULL;
+    node->writer = NULL;
     atomic_store(&entry->length, atomic_load(&entry->written));
     say(entry, word, WHOLE);
 }

@@ -49,9 +49,10 @@ unsigned flight_followers(const struct flight *);
 
 /* The leader. */
 void flight_growing(struct flight *, struct store_writer *); /* head is known, body follows */
-void flight_grown(struct flight *);                          /* more bytes were written */
-void flight_whole(struct flight *,
-                  bool committed); /* all was written; false: not kept, but whole */
+void flight_grown(struct flight *); /* more bytes were written; after each write() */
+/* All was written, and commit() was true: say so right after it. Or, committed false: it is whole, but will not be
+ * kept: say so before cancel(). */
+void flight_whole(struct flight *, bool committed);
 void flight_private(struct flight *, int64_t for_ms);
 void flight_failed(struct flight *);
 

@@ -212,6 +212,53 @@ static void whole_but_not_kept(void **state)
     nobody_pins();
 }
 
+/* The leader said nothing of the last bytes, or of none: either all of them are read, or it failed. */
+static void told_late(void **state)
+{
+    static const size_t sizes[] = {100, 3000, 20000, 300000};
+    struct one a, b;
+    struct store_writer *w;
+    struct store_ref ref;
+
+    (void)state;
+    fresh();
+    for (size_t i = 0; i < 8; i++) {
+        size_t size = sizes[i / 2];
+        assert_int_equal(join(&a, "k"), FLIGHT_LEAD);
+        assert_int_equal(join(&b, "k"), FLIGHT_FOLLOW);
+        w = begin("k", i % 2 ? (int64_t)size : -1);
+        flight_growing(&a.flight, w);
+        add(w, size, 'l');
+        assert_true(store->commit(w));
+        flight_whole(&a.flight, true);
+        if (flight_state(&b.flight) == FLIGHT_WHOLE) {
+            assert_true(flight_ref(&b.flight, &ref));
+            assert_int_equal(ref.length, size);
+            assert_true(reads(&ref, 0, (int64_t)size, 'l'));
+            store->release(&ref);
+        } else {
+            assert_int_equal(flight_state(&b.flight), FLIGHT_FAILED);
+            assert_true(size > 4096 && i % 2 == 0);
+        }
+        flight_leave(&a.flight);
+        flight_leave(&b.flight);
+        kit_look();
+        nobody_pins();
+    }
+    assert_int_equal(join(&a, "k"), FLIGHT_LEAD);
+    assert_int_equal(join(&b, "k"), FLIGHT_FOLLOW);
+    w = begin("k", 100);
+    flight_growing(&a.flight, w);
+    add(w, 50, 'l');
+    flight_grown(&a.flight);
+    flight_whole(&a.flight, false); /* half of it is not whole */
+    store->cancel(w);
+    assert_int_equal(flight_state(&b.flight), FLIGHT_FAILED);
+    flight_leave(&a.flight);
+    flight_leave(&b.flight);
+    nobody_pins();
+}
+
 static void private_for_a_while(void **state)
 {
     struct one a, b, c;
@@ -448,6 +495,7 @@ int main(void)
         cmocka_unit_test(one_leads),
         cmocka_unit_test(grows),
         cmocka_unit_test(whole_but_not_kept),
+        cmocka_unit_test(told_late),
         cmocka_unit_test(private_for_a_while),
         cmocka_unit_test(leaving_when_told),
         cmocka_unit_test(full),
