@@ -600,7 +600,20 @@ static bt_str challenge_of(const struct scheme *scheme, struct bt_txn *txn)
     if (login->scheme == scheme && login->token.len > 0)
         return bt_str_printf(arena, "Proxy-Authenticate: %s %.*s\r\n", scheme->name,
                              BT_STR_ARGS(login->token));
+    /* Who has logged in, and may not: the last word stands in for it. */
+    if (login->scheme == scheme && login->told)
+        return BT_STR("");
     return bt_str_printf(arena, "Proxy-Authenticate: %s\r\n", scheme->name);
+}
+
+/* keep_alive off: for clients that take a challenge of this scheme in the middle of a connection for
+ * a failure. Not within a dialogue, which has but one connection. */
+static void keep_or_not(const struct scheme *scheme, const struct login *login, struct bt_txn *txn)
+{
+    bool dialogue = scheme->kind == SCHEME_NEGOTIATE || scheme->kind == SCHEME_NTLM;
+
+    if (dialogue && !scheme->keep_alive && login->scheme == NULL)
+        bt_last(txn);
 }
 
 /* In order of first appearance; within a dialogue, its next word alone. */
@@ -618,6 +631,7 @@ static bt_str challenge(struct bt_txn *txn)
             const struct scheme *scheme = &auth->scheme[i];
             if (scheme->order != order || !scheme_offered(scheme))
                 continue;
+            keep_or_not(scheme, login, txn);
             bt_str one = challenge_of(scheme, txn);
             all = bt_str_printf(arena, "%.*s%.*s", BT_STR_ARGS(all), BT_STR_ARGS(one));
         }

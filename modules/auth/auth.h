@@ -91,6 +91,7 @@ struct login {
     struct scheme *scheme; /* of the credentials; NULL: there are none */
     bool stale;            /* Digest: only the nonce is too old */
     bt_str token;          /* Negotiate, NTLM: the next word of the dialogue */
+    bool told;             /* Negotiate: the last word is on its way to the client */
     void *data;            /* of the scheme */
     struct bt_timer *timer;
     struct login *next,

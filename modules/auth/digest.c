@@ -394,6 +394,59 @@ static bool ha1_recall(bt_str user, struct ha1 *ha1)
     return true;
 }
 
+/* ---- what the credentials are for ---- */
+
+/* "http://HOST[:PORT]" off the front; false: it does not begin so, or is of another origin. */
+static bool origin_take(struct bt_txn *txn, bt_str *uri)
+{
+    static const struct {
+        const char *text;
+        unsigned port;
+    } schemes[] = {{"http://", 80}, {"https://", 443}, {"ftp://", 21}};
+    struct bt_arena *arena = bt_txn_arena(txn);
+    unsigned usual = 0;
+    bt_str host = bt_host(txn);
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes && n == 0; i++) {
+        size_t len = strlen(schemes[i].text);
+        if (uri->len > len &&
+            bt_str_eq_nocase((bt_str){uri->at, len}, (bt_str){schemes[i].text, len})) {
+            n = len;
+            usual = schemes[i].port;
+        }
+    }
+    if (n == 0)
+        return false;
+    *uri = (bt_str){uri->at + n, uri->len - n};
+    for (n = 0; n < uri->len && strchr("/?", uri->at[n]) == NULL;)
+        n++;
+    bt_str authority = {uri->at, n};
+    const char *at = n == 0 ? NULL : memrchr(authority.at, '@', n);
+    if (at != NULL)
+        authority = (bt_str){at + 1, (size_t)(authority.at + n - at) - 1};
+    *uri = (bt_str){uri->at + n, uri->len - n};
+    if (host.len > 0 && memchr(host.at, ':', host.len) != NULL)
+        host = bt_str_printf(arena, "[%.*s]", BT_STR_ARGS(host));
+    bt_str whole = bt_str_printf(arena, "%.*s:%u", BT_STR_ARGS(host), bt_port(txn));
+    return bt_str_eq_nocase(authority, whole) ||
+           (bt_port(txn) == usual && bt_str_eq_nocase(authority, host));
+}
+
+/* RFC 7616 3.4.6: a response is good for what was asked when it was made, and for nothing else. Clients
+ * give the target as they sent it, or, of a whole URL, the path alone. */
+static bool uri_fits(struct bt_txn *txn, bt_str uri)
+{
+    bt_str path = bt_path(txn);
+
+    if (bt_str_eq(uri, bt_url(txn)) || bt_str_eq(uri, path))
+        return true;
+    if (bt_str_eq(bt_method(txn), BT_STR("CONNECT")))
+        return bt_str_eq_nocase(uri, bt_url(txn));
+    return origin_take(txn, &uri) &&
+           (bt_str_eq(uri, path) || (uri.len == 0 && bt_str_eq(path, BT_STR("/"))));
+}
+
 /* ---- the helper ---- */
 
 static void each(struct check *check, struct login *login, const struct bt_helper_reply *reply)
@@ -428,7 +481,8 @@ void digest_login(struct login *login, bt_str credentials)
     bool is_new;
 
     login->data = digest;
-    if (!params_take(credentials, arena, digest) || !params_fit(scheme, digest)) {
+    if (!params_take(credentials, arena, digest) || !params_fit(scheme, digest) ||
+        !uri_fits(login->txn, digest->uri)) {
         bt_count(malformed);
         login_bad(login, BT_STR_NONE);
         return;

@@ -54,6 +54,17 @@ static void exchange_gone(void *what)
     }
 }
 
+/* The client may want to know whom it talks to (RFC 4559 4.2, which has it for origins alone: the last
+ * word comes with the answer, whatever that is). NTLM has none. */
+static void last_word(struct login *login, bt_str token)
+{
+    if (login->scheme->kind != SCHEME_NEGOTIATE || token.len == 0)
+        return;
+    login->told = true;
+    bt_reply_add(login->txn, BT_STR("Proxy-Authenticate"),
+                 bt_str_printf(bt_txn_arena(login->txn), "Negotiate %.*s", BT_STR_ARGS(token)));
+}
+
 static void answered(struct bt_helper_ask *ask, const struct bt_helper_reply *reply)
 {
     struct dialogue *d = (struct dialogue *)ask;
@@ -71,6 +82,7 @@ static void answered(struct bt_helper_ask *ask, const struct bt_helper_reply *re
     } else if (reply->result == BT_HELPER_OK && user.len > 0) {
         bt_count(good);
         d->user = strndup(user.at, user.len);
+        last_word(login, token);
         login_good(login, user);
     } else {
         if (reply->result != BT_HELPER_ERR)

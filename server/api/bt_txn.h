@@ -105,6 +105,8 @@ BT_API bool bt_field_get(struct bt_txn *, bt_str name, bt_str arg, struct bt_val
 BT_API void bt_deny(struct bt_txn *, int status, const char *page);
 /* What BT_ANSWER will deliver: `fields` are whole header lines, each ended by CRLF (or NONE). */
 BT_API void bt_answer(struct bt_txn *, int status, bt_str fields, bt_str body);
+/* The client's connection ends with the answer to this request. */
+BT_API void bt_last(struct bt_txn *);
 /* Go on after BT_PAUSE or WAIT. Safe to call at any time, also from within the hook. */
 BT_API void bt_resume(struct bt_txn *);
 

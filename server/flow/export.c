@@ -182,6 +182,11 @@ void bt_deny(struct bt_txn *txn, int status, const char *page)
     txn->deny_page = page;
 }
 
+void bt_last(struct bt_txn *txn)
+{
+    txn->keep_client = false;
+}
+
 void bt_answer(struct bt_txn *txn, int status, bt_str fields, bt_str body)
 {
     serve_stop(txn);
