@@ -70,10 +70,10 @@ struct slot {
 };
 
 struct proc {
+    struct deferred gone;  /* first: at the end of all this is the only way to it */
     struct list_link link; /* of the pool */
     struct bt_helper *pool;
     struct stream stream;
-    struct deferred gone;
     struct bt_helper_seat_state *seat;
     pid_t pid;
     int64_t heard_us; /* when it spoke last, or began */

@@ -129,8 +129,8 @@ int program_start(char *const argv[], int err_fd, pid_t *pid)
 enum { LOOK_MS = 100, LOOKS = 30 };
 
 struct ending {
-    struct list_link link;
-    struct timeout timeout;
+    struct timeout
+        timeout; /* first, so that nothing looks lost to who searches memory at the end */
     pid_t pid;
     char name[64];
     bool asked;
