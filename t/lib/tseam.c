@@ -488,6 +488,14 @@ static enum bt_verdict response(struct bt_txn *txn)
 
 static enum bt_verdict finish(struct bt_txn *txn)
 {
+    struct ctx *ctx = bt_txn_ctx(txn);
+    bt_str name = BT_STR_NONE, value;
+    size_t i = 0;
+
+    /* What was kept from the origin is part of the request still. */
+    while (ctx->checking && !bt_str_eq_nocase(name, BT_STR("X-Seam")))
+        if (!bt_req_field(txn, i++, &name, &value))
+            abort();
     if (bt_without_client(txn))
         bt_count(alone);
     return BT_PASS;
