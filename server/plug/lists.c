@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -488,6 +489,7 @@ void lists_compiled(struct acls *acls)
     free(lists->bad);
     lists->bad = NULL;
     lists->n_bad = lists->room = 0;
+    (void)malloc_trim(0); /* a million words leave much behind, which each worker would have */
     reserve(lists);
 }
 

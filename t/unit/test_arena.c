@@ -65,10 +65,10 @@ static void limit(void **state)
     arena_free(arena);
 }
 
-static char order[8];
+static char adopters[8];
 static void note(void *what)
 {
-    strcat(order, what);
+    strcat(adopters, what);
 }
 static struct bt_arena *nested;
 static void note_and_defer(void *what)
@@ -141,6 +141,94 @@ static void recycles(void **state)
     arena_trim();
 }
 
+static char *heap_of(size_t n, char c)
+{
+    char *at = malloc(n);
+
+    assert_non_null(at);
+    memset(at, c, n);
+    return at;
+}
+
+static void keeps_blocks(void **state)
+{
+    struct bt_arena *arena = arena_new(4096);
+    static const size_t sizes[] = {1, 100, 4096, 4097, 100000, 300000};
+
+    (void)state;
+    for (unsigned large = 0; large < 2; large++) {
+        char *kept[6];
+        for (size_t i = 0; i < 6; i++)
+            kept[i] = arena_keep(arena, heap_of(sizes[i] + 77, (char)('a' + i)), sizes[i]);
+        for (size_t i = 0; i < 6; i++) {
+            assert_int_equal(kept[i][0], 'a' + i);
+            assert_int_equal(kept[i][sizes[i] - 1], 'a' + i);
+        }
+        arena_use_large_pages(arena);
+    }
+    arena_free(arena);
+    assert_int_equal(arena_large_bytes(), 0);
+}
+
+static void large_blocks_stand_together(void **state)
+{
+    struct bt_arena *arena = arena_new(4096);
+    char *at[3];
+
+    (void)state;
+    arena_use_large_pages(arena);
+    for (size_t i = 0; i < 3; i++)
+        at[i] = memset(bt_alloc_raw(arena, 200000), 'x', 200000);
+    char *alone = memset(bt_alloc_raw(arena, 3000000), 'y', 3000000);
+    assert_int_equal((uintptr_t)alone % ARENA_ALIGN, 0);
+    assert_int_equal(at[2][199999], 'x');
+    if (ARENA_RECYCLES) {
+        assert_int_equal(at[2] - at[0], 400000);
+        assert_int_equal(arena_large_bytes(), 6 << 20);
+    }
+    arena_reset(arena);
+    assert_int_equal(arena_large_bytes(), 0);
+    memset(bt_alloc_raw(arena, 200000), 'z', 200000);
+    arena_free(arena);
+    assert_int_equal(arena_large_bytes(), 0);
+}
+
+static jmp_buf was_full;
+static void is_full(void)
+{
+    longjmp(was_full, 1);
+}
+
+static char adopters[8];
+static void adopted(void *what)
+{
+    strcat(adopters, what);
+}
+
+static void in_given_memory(void **state)
+{
+    static _Alignas(16) char memory[8192];
+    struct bt_arena *arena = arena_in(memory, sizeof memory, is_full);
+
+    (void)state;
+    assert_true(arena_is_shared(arena));
+    char *kept = arena_keep(arena, heap_of(5000, 'k'), 4999);
+    assert_true(kept > memory && kept + 4999 <= memory + sizeof memory);
+    assert_int_equal(kept[4998], 'k');
+    arena_on_adopt(arena, adopted, (char[]){"a"});
+    arena_on_adopt(arena, adopted, (char[]){"b"});
+    arena_on_adopt(arena, adopted, (char[]){"c"});
+    arena_adopt(arena);
+    assert_string_equal(adopters, "abc");
+    bt_str text = bt_str_copy(arena, BT_STR("text"));
+    assert_true(text.at > kept && text.at < memory + sizeof memory);
+    if (setjmp(was_full) == 0) {
+        for (;;)
+            memset(bt_alloc_raw(arena, 100), 'x', 100);
+    }
+    assert_string_equal(text.at, "text");
+}
+
 static const struct CMUnitTest tests[] = {cmocka_unit_test(aligned_and_apart),
                                           cmocka_unit_test(zeroed),
                                           cmocka_unit_test(big_blocks_leave_room),
@@ -148,5 +236,8 @@ static const struct CMUnitTest tests[] = {cmocka_unit_test(aligned_and_apart),
                                           cmocka_unit_test(deferred),
                                           cmocka_unit_test(text),
                                           cmocka_unit_test(grows_in_place),
-                                          cmocka_unit_test(recycles)};
+                                          cmocka_unit_test(recycles),
+                                          cmocka_unit_test(keeps_blocks),
+                                          cmocka_unit_test(large_blocks_stand_together),
+                                          cmocka_unit_test(in_given_memory)};
 UNIT_MAIN(tests)
