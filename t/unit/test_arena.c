@@ -65,10 +65,10 @@ static void limit(void **state)
     arena_free(arena);
 }
 
-static char adopters[8];
+static char order[8];
 static void note(void *what)
 {
-    strcat(adopters, what);
+    strcat(order, what);
 }
 static struct bt_arena *nested;
 static void note_and_defer(void *what)
