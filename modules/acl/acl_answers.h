@@ -95,7 +95,7 @@ static inline void answer_remember(struct bt_dict *answers, bt_str line, enum bt
     int64_t now = bt_wall_ms(), ttl = times->ttl_ms;
     struct stored head = {.again_ms = now +
                                       (times->grace > 0 ? ttl / 100 * (100 - times->grace) : ttl),
-                          .match = match,
+                          .match = (int32_t)match,
                           .n = (uint32_t)reply->n};
     size_t size = stored_size(reply);
     char *value = malloc(size), *at = value + sizeof head;
