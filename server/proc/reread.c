@@ -21,7 +21,11 @@
 #include "plug/lists.h"
 #include "stat/counts.h"
 
-enum { NICE = 10, LINES_LOGGED = 100 };
+enum {
+    NICE = 10,
+    LINES_LOGGED = 100,
+    SECONDS_MAX = 600 /* names in lists of addresses are looked up, and a file may lie far away */
+};
 
 static struct {
     const struct reread_owner *owner;
@@ -67,6 +71,8 @@ static _Noreturn void be_the_child(int out)
         signal(heard[i], SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGALRM, SIG_DFL);
+    alarm(SECONDS_MAX);
     (void)setpriority(PRIO_PROCESS, 0, NICE);
     let_go(out);
     FILE *to = fdopen(out, "w");
