@@ -43,10 +43,10 @@ $said = parse("\tvia \xc3\xa4 # \xc3\xa4\nvisible_hostname a b\n");
 like $said->{output}, qr/^  \tvia \xc3\xa4 # \xc3\xa4\n  \t    \^$/m, 'also behind tabs and in UTF-8';
 
 # The same fault is told once, a name that does nothing once a file.
-$said = parse("http_port 127.0.0.1:0\npid_filename none\n" . "cache_mem 8 MB\n" x 3 . "ie_refresh on\n" x 2);
+$said = parse("http_port 127.0.0.1:0\npid_filename none\n" . "memory_pools on\n" x 3 . "ie_refresh on\n" x 2);
 is $said->{status}, 0, 'warnings do not stop anything' or diag $said->{output};
 is scalar(() = $said->{output} =~ /warning:/g), 2, 'one warning for each name';
-like $said->{output}, qr/^\@DIR\@\/bobtail\.conf:3:1: warning: cache_mem is known and ignored/m, 'at its first place';
+like $said->{output}, qr/^\@DIR\@\/bobtail\.conf:3:1: warning: memory_pools is known and ignored/m, 'at its first place';
 
 # What must not be seen in somebody's terminal is not shown.
 $said = parse("cachemgr_passwd hunter2 all\ncache_peer p.example.com parent 1 0 login=me:hunter3 nonsense\n"

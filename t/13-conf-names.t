@@ -167,9 +167,10 @@ icp_port 0
 htcp_port 0
 snmp_port 0
 icp_access deny all
-snmp_access deny all
-cache deny all
-no_cache deny lan
+snmp_access deny lan
+memory_cache_shared on
+memory_cache_mode always
+vary_ignore_expire off
 wccp2_router 0.0.0.0
 chroot none
 pinger_enable off
@@ -183,18 +184,15 @@ unlike $said->{output}, qr/(?:error|warning):/, 'nor to warn' or diag $said->{ou
 
 # Tuning is warned about, once a name, and stops nothing.
 my @tuning = split /\n/, <<'LINES';
-cache_mem 256 MB
+shared_transient_entries_limit 1000
 cache_dir ufs /var/spool/squid 100 16 256 min-size=1 max-size=1000
 cache_dir rock /var/spool/squid 100 slot-size=4096
-maximum_object_size 4 MB
-cache allow all
+memory_cache_shared off
+memory_cache_mode disk
 cache_replacement_policy heap LFUDA
-refresh_pattern -i (/cgi-bin/|\?) 0 0% 0
-refresh_pattern . 0 20% 4320 override-expire max-stale=10
-quick_abort_min -1 KB
-range_offset_limit none lan
+vary_ignore_expire on
+store_objects_per_bucket 20
 memory_pools on
-store_id_program /no/such/program
 sslcrtd_program /no/such/program -s /var/lib/ssl_db -M 4MB
 sslcrtd_children 32 startup=5 idle=1
 icp_port 3130

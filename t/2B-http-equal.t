@@ -52,7 +52,7 @@ CONF
     add_header Set-Cookie "a=1";
     add_header Set-Cookie "b=2; Path=/";
 HTTP
-my $proxy = proxy('', workers => 4);
+my $proxy = proxy('cache deny all', workers => 4);
 
 # --- a request out of the dice ------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ my $origin = origin(
 );
 
 my $conf = <<"CONF";
+module cache off
 module $module on
 logformat seam %Ss %>Hs %<st %ru
 access_log stdio:\@DIR\@/access.log logformat=seam
@@ -239,6 +240,7 @@ counters($proxy, 'tseam.failed' => 4);
 # ---- rules and limits --------------------------------------------------------------------------
 
 my $ruled = proxy(<<"CONF");
+module cache off
 module $module on
 acl secret rep_header X-Open yes
 acl slowly dstdomain localhost

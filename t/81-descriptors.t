@@ -4,6 +4,7 @@ use Bobtail::Test;
 my $origin = origin('/a' => { body => 'one' });
 my $other = origin('/a' => { body => 'other' });
 my $proxy = proxy(<<'CONF');
+cache deny all
 max_filedescriptors 41
 CONF
 

@@ -141,13 +141,6 @@ static const struct bt_option cache_dir_options[] = {
     OPTION("maxfullbufs", "int(0..)"),
 };
 
-static const struct bt_option refresh_options[] = {
-    FLAG("override-expire"),        FLAG("override-lastmod"), FLAG("reload-into-ims"),
-    FLAG("ignore-reload"),          FLAG("ignore-no-store"),  FLAG("ignore-private"),
-    FLAG("ignore-no-cache"),        FLAG("ignore-auth"),      FLAG("refresh-ims"),
-    FLAG("ignore-must-revalidate"), FLAG("store-stale"),      OPTION("max-stale", "int(0..)"),
-};
-
 static const struct bt_option adaptation_options[] = {
     OPTION("bypass", "on|off|1|0"),
     OPTION("routing", "on|off|1|0"),
