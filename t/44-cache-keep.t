@@ -14,6 +14,10 @@ for my $workers (0, 4) {
         '/private' => { 'Cache-Control' => 'private, max-age=600', body => 'for one alone' },
         '/auth' => { @live, body => 'for who logs in' },
         '/public' => { Date => undef, 'Cache-Control' => 'public, max-age=600', body => 'for everybody' },
+        '/form' => sub {
+            my ($request) = @_;
+            return { @live, 'Content-Location' => '/form', body => "form by $request->{method}" };
+        },
         '*' => sub {
             my ($request) = @_;
             return { @live, body => "answer to $request->{path}" } if $request->{method} =~ /GET|HEAD/;
@@ -90,6 +94,12 @@ CONF
     my $before = $origin->hits('/thing');
     get($proxy, $url->('/thing'));
     is $origin->hits('/thing'), $before, 'nor does a safe one';
+
+    # An answer to a POST that says what a GET would get.
+    is post($proxy, $url->('/form'), 'x')->body, 'form by POST', 'POST with Content-Location';
+    is get($proxy, $url->('/form'))->body, 'form by POST', 'serves a GET';
+    is post($proxy, $url->('/form'), 'x')->body, 'form by POST', 'and no POST';
+    is $origin->hits('/form'), 2, 'each of which is sent';
 
     # PURGE.
     is request($proxy, PURGE => $url->('/thing'))->status, 200, 'PURGE';

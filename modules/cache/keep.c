@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "keep.h"
 
+#include "location.h"
 #include "serve.h"
 #include "tell.h"
 
@@ -23,7 +24,8 @@ void keep_judge(struct visit *v, int status, const struct fields *reply,
 {
     struct control said = {0};
     struct fresh_exchange exchange = {
-        .method = BT_STR("GET"), /* of which a 304 to a HEAD speaks, too */
+        .method = v->post ? BT_STR("POST")
+                          : BT_STR("GET"), /* of which a 304 to a HEAD speaks, too */
         .status = status,
         .request = &v->request,
         .reply = reply,
@@ -33,11 +35,23 @@ void keep_judge(struct visit *v, int status, const struct fields *reply,
         .received = bt_received_ms(v->txn),
         .rule = visit_rule(v),
         .settings = &CONF->fresh,
+        .post_is_get = v->post,
     };
 
     said_read(reply, &said);
     fresh_judge(&exchange, verdict);
     v->why = verdict->why;
+}
+
+bool keep_is_get(struct visit *v, int status)
+{
+    struct location own = {bt_scheme(v->txn), bt_host(v->txn), bt_port(v->txn), bt_path(v->txn)};
+    struct location other;
+    bt_str place = fields_get(&v->reply, BT_STR("Content-Location"), 0);
+
+    return v->post && status / 100 == 2 && place.at != NULL &&
+           location_resolve(bt_txn_arena(v->txn), &own, place, &other) &&
+           location_same(&own, &other);
 }
 
 /* ---- the sink ---- */

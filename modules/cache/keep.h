@@ -14,6 +14,9 @@ void keep_head(struct visit *, int status, struct control *said, struct headtext
 /* Keep it, if it may be and there is room; tells those who wait for it. true: it is being kept,
  * under *head. */
 BT_MUST bool keep_begin(struct visit *, int status, bt_str *head);
+/* Is the answer to this POST what a GET would get: Content-Location names the URL itself (RFC 9110
+ * 9.3.3)? Then it may be kept, if it says for how long. */
+bool keep_is_get(struct visit *, int status);
 /* Give up what was begun and is not over. */
 void keep_drop(struct visit *);
 

@@ -45,8 +45,11 @@ static void begin(struct visit *v)
     if (!fresh_method(method) || has_body(v) || has(v, BT_STR("Upgrade"))) {
         v->bypass = true;
         v->why = "method";
-        v->stage = VISIT_PASS;
-        return;
+        v->post = bt_str_eq(method, BT_STR("POST"));
+        if (!v->post) {
+            v->stage = VISIT_PASS;
+            return;
+        }
     }
     control_request(&v->asked, &v->request);
 }
@@ -58,9 +61,10 @@ static bool rules(struct visit *v)
 
     if (ruling.match == BT_WAIT)
         return false;
-    v->stage = VISIT_NAMING;
+    v->stage = v->post ? VISIT_PASS : VISIT_NAMING;
     if (ruling.match != BT_NO && ruling.action == BT_DENY) {
         v->bypass = true;
+        v->post = false;
         v->why = "cache deny";
         v->stage = VISIT_PASS;
     }

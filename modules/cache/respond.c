@@ -161,6 +161,7 @@ enum bt_verdict respond(struct bt_txn *txn)
 {
     struct visit *v;
     int status = bt_status(txn);
+    bt_str head;
 
     if (!CONF->on)
         return BT_PASS;
@@ -170,6 +171,8 @@ enum bt_verdict respond(struct bt_txn *txn)
     if (v->bypass) {
         tell(v, RESULT_bypassed, NULL);
         purge_unsafe(v, status);
+        if (keep_is_get(v, status))
+            (void)!keep_begin(v, status, &head);
         return BT_PASS;
     }
     if (status == 0)

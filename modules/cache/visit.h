@@ -78,6 +78,7 @@ struct visit {
     enum visit_result result;
     bool head;       /* HEAD */
     bool background; /* nobody waits for it */
+    bool post;       /* POST: its answer may be what a GET would get */
     bool purge;      /* PURGE */
     bool bypass;     /* neither looked up nor kept */
     bool sure;       /* deferred: visit_gone() will be called */

@@ -243,7 +243,8 @@ enum go txn_phase(struct bt_txn *txn, enum bt_phase phase, bool *done)
         return txn_refuse(txn, txn->deny_status, txn->deny_page, NULL);
     case BT_DROP:
         *done = false;
-        count(requests_denied);
+        if (!bt_without_client(txn))
+            count(requests_denied);
         txn->keep_client = false;
         txn->step = STEP_finish;
         return GO_ON;
