@@ -92,7 +92,15 @@ sub proxy
     return $self;
 }
 
-sub write_conf { my ($self, $conf) = @_; write_file("$self->{dir}/bobtail.conf", whole_conf($conf, $self->{dir})); return }
+sub write_conf
+{
+    my ($self, $conf) = @_;
+    my $workers = $self->{how}{workers} // 0;
+    my $whole = whole_conf($conf, $self->{dir});
+    $whole .= "workers $workers\n" if $workers > 1 && $whole !~ /^\s*workers\s/m;
+    write_file("$self->{dir}/bobtail.conf", $whole);
+    return;
+}
 
 sub start
 {
