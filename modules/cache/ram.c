@@ -77,7 +77,9 @@ static void plan_limits(int64_t object_max)
     ram.extent_max = size - 64 < 131072 ? size - 64 : 131072;
     if (ram.extent_max < size / 4)
         ram.extent_max = size / 4;
-    ram.reserve = ram.segments / 64 < 2 ? 2 : ram.segments / 64;
+    ram.reserve = ram.segments / 64;
+    if (ram.reserve < 8) /* a few workers may begin something large at the same moment */
+        ram.reserve = ram.segments / 16 < 8 ? ram.segments / 16 : 8;
     ram.object_max = (int64_t)(ram.size / 4);
     if (object_max >= 0 && object_max < ram.object_max)
         ram.object_max = object_max;
