@@ -311,7 +311,7 @@ static void known_rows_compile(void **state)
         else if (row->status != BT_BUILT)
             assert_string_not_equal(row->args, "any");
     }
-    assert_true(known_module.directives.n > 350);
+    assert_true(known_module.directives.n > 100); /* they become fewer as they are built */
 }
 
 static bool find_known(void *ctx, bt_str name, struct bind_target *out)
