@@ -215,6 +215,8 @@ static void summary(struct bt_call *call)
     bt_call_print(call, "live      %lld bytes\n", (long long)sums.live);
     bt_call_print(call, "content   %lld bytes of heads and bodies\n", (long long)sums.bodies);
     bt_call_print(call, "objects   %lld\n", (long long)sums.records);
+    bt_call_print(call, "pinned    %lld segments\n", (long long)sums.pinned);
+    bt_call_print(call, "flights   %u\n", flight_open());
     if (sums.oldest > 0)
         bt_call_print(call, "oldest    %lld s ago\n",
                       (long long)(bt_wall_ms() - sums.oldest) / 1000);

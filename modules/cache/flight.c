@@ -727,6 +727,17 @@ void flight_start(void)
     bt_on_wake(on_wake, NULL);
 }
 
+unsigned flight_open(void)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; ram.row != NULL && i < ram.flight_entries; i++) {
+        uint64_t word = atomic_load_explicit(&entry_at(i)->word, memory_order_relaxed);
+        n += word_state(word) != FREE && !(word_state(word) == PRIVATE && (word & LEFT));
+    }
+    return n;
+}
+
 /* What it led has failed, and it follows nobody. */
 void flight_bury(unsigned member)
 {

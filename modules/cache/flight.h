@@ -46,6 +46,8 @@ void flight_leave(struct flight *);
 /* How many others follow this leader (for quick_abort: their fetch goes on); of other workers, each
  * counts as one. */
 unsigned flight_followers(const struct flight *);
+/* Fetches under way, of all workers. */
+unsigned flight_open(void);
 
 /* The leader. */
 void flight_growing(struct flight *, struct store_writer *); /* head is known, body follows */
