@@ -52,6 +52,9 @@ static void begin(struct visit *v)
         }
     }
     control_request(&v->asked, &v->request);
+    v->asks_if = condition_asked(&v->request);
+    v->conditions = v->asks_if || has(v, BT_STR("If-Match")) ||
+                    has(v, BT_STR("If-Unmodified-Since"));
 }
 
 /* false: pause. */
@@ -168,8 +171,8 @@ static bool may_wait(struct visit *v)
     if (v->alone || !CONF->collapsed || v->head || (v->asked.has & CONTROL_NO_STORE) != 0 ||
         has(v, BT_STR("Authorization")))
         return false;
-    if (!v->pinned && ((has(v, BT_STR("Range")) && !range_whole(v)) ||
-                       (condition_asked(&v->request) && CONF->miss_revalidate)))
+    if (!v->pinned &&
+        ((has(v, BT_STR("Range")) && !range_whole(v)) || (v->asks_if && CONF->miss_revalidate)))
         return false;
     /* An answer that has to be validated each time is for its asker alone. */
     if (v->pinned && (v->life.flags & FRESH_ASK) != 0)

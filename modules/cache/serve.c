@@ -207,20 +207,18 @@ struct bt_source *serve_open(struct visit *v, const struct store_ref *ref, bool 
 
 static void add_age(struct visit *v)
 {
-    bt_reply_add(v->txn, BT_STR("Age"),
-                 bt_str_printf(bt_txn_arena(v->txn), "%lld",
-                               (long long)fresh_age_seconds(&v->life, bt_wall_ms())));
+    char text[24], *first = text + sizeof text;
+    uint64_t left = (uint64_t)fresh_age_seconds(&v->life, bt_wall_ms());
+
+    do
+        *--first = (char)('0' + left % 10);
+    while ((left /= 10) != 0);
+    bt_reply_add(v->txn, BT_STR("Age"), (bt_str){first, (size_t)(text + sizeof text - first)});
 }
 
 static bool has(struct visit *v, bt_str name)
 {
     return fields_has(&v->request, name);
-}
-
-static bool has_conditions(struct visit *v)
-{
-    return has(v, BT_STR("If-None-Match")) || has(v, BT_STR("If-Modified-Since")) ||
-           has(v, BT_STR("If-Match")) || has(v, BT_STR("If-Unmodified-Since"));
 }
 
 enum condition serve_condition(struct visit *v, bt_str head)
@@ -229,7 +227,7 @@ enum condition serve_condition(struct visit *v, bt_str head)
     struct headtext text;
     struct fields fields;
 
-    if (!has_conditions(v) || !headtext_open(&text, head))
+    if (!v->conditions || !headtext_open(&text, head))
         return CONDITION_NONE;
     fields = headtext_fields(&text);
     validators_read(&validators, &fields, bt_wall_ms());

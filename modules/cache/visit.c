@@ -94,6 +94,6 @@ void visit_asking(const struct visit *v, struct fresh_asking *asking)
         .asked = &v->asked,
         .settings = &CONF->fresh,
         .now = bt_wall_ms(),
-        .conditional = condition_asked(&v->request),
+        .conditional = v->asks_if,
     };
 }

@@ -87,6 +87,8 @@ struct visit {
     bool stored;
     bool named; /* its key is a store id */
     bool named_done;
+    bool asks_if;    /* it has If-None-Match or If-Modified-Since */
+    bool conditions; /* those, If-Match or If-Unmodified-Since */
 
     struct control asked;
     struct fields request, reply;

@@ -100,13 +100,18 @@ int64_t bt_received_ms(struct bt_txn *txn)
 /* ---- changing ---- */
 
 /* A value must not become a line of its own. */
+static void tidy(char *at, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (((unsigned char)at[i] < ' ' && at[i] != '\t') || at[i] == 0x7f)
+            at[i] = ' ';
+}
+
 static bt_str clean(struct bt_arena *arena, bt_str value)
 {
     bt_str copy = bt_str_copy(arena, value);
 
-    for (size_t i = 0; i < copy.len; i++)
-        if (((unsigned char)copy.at[i] < ' ' && copy.at[i] != '\t') || copy.at[i] == 0x7f)
-            ((char *)(uintptr_t)copy.at)[i] = ' ';
+    tidy((char *)(uintptr_t)copy.at, copy.len);
     return copy;
 }
 
@@ -158,13 +163,18 @@ void heads_overlay(struct bt_txn *txn, struct writer *w)
     }
 }
 
+/* On every hit: so without printf(). What is there already is copied, but few have more than two. */
 void bt_reply_add(struct bt_txn *txn, bt_str name, bt_str value)
 {
-    bt_str tidy = clean(txn->arena, value);
+    size_t had = txn->reply_fields.len;
+    size_t len = had + name.len + value.len + sizeof ": \r\n" - 1;
+    char *lines = bt_alloc_raw(txn->arena, len);
+    struct writer w = writer_on(lines, len);
 
-    txn->reply_fields = bt_str_printf(txn->arena, "%.*s%.*s: %.*s\r\n",
-                                      BT_STR_ARGS(txn->reply_fields), BT_STR_ARGS(name),
-                                      BT_STR_ARGS(tidy));
+    writer_str(&w, txn->reply_fields);
+    writer_field(&w, name, value);
+    tidy(lines + had + name.len + 2, value.len);
+    txn->reply_fields = (bt_str){lines, len};
 }
 
 void bt_tag(struct bt_txn *txn, const char *tag)
