@@ -105,7 +105,6 @@ sub refused
 refused($_) for split /\n/, <<'LINES';
 spoof_client_ip allow all
 host_verify_strict on
-client_netmask 255.255.255.0
 cachemgr_passwd secret all
 url_rewrite_program /bin/true -x
 redirect_program /bin/true
@@ -149,7 +148,6 @@ follow_x_forwarded_for deny all
 spoof_client_ip deny all
 host_verify_strict off
 client_ip_max_connections -1
-client_netmask 255.255.255.255
 cachemgr_passwd disable all
 url_rewrite_program none
 request_header_access X-A allow all

@@ -309,6 +309,10 @@ struct bt_log_writer {
     void (*close)(void *log); /* worker, drained; NULL: nothing to do */
 };
 
+/* Worker: that many lines that write() had taken, or takes just now, are lost: they are counted, and
+ * said once a minute. */
+BT_API void bt_log_lost(unsigned lines);
+
 /* ---- hooks ---- */
 
 enum bt_verdict {

@@ -24,6 +24,7 @@
 #include "plug/registry.h"
 
 bool fields_need_local;
+uint32_t fields_mask = UINT32_MAX;
 
 #define FIELD(name) static bool name(struct bt_txn *txn, bt_str arg, struct bt_value *out)
 
@@ -66,11 +67,37 @@ static bool none(struct bt_txn *txn, bt_str arg, struct bt_value *out)
 
 /* ---- client ---- */
 
+/* client_netmask, while a line is written. Addresses of IPv6 show their first 48 bits then. */
+static bool masked(struct bt_txn *txn, const struct sockaddr *whole, struct bt_value *out)
+{
+    struct sockaddr_in6 *v6;
+    struct sockaddr_in *v4;
+
+    if (whole->sa_family == AF_INET) {
+        v4 = bt_alloc(txn->arena, sizeof *v4);
+        memcpy(v4, whole, sizeof *v4);
+        v4->sin_addr.s_addr &= htonl(fields_mask);
+        return address(out, (const struct sockaddr *)v4);
+    }
+    if (whole->sa_family != AF_INET6)
+        return address(out, whole);
+    v6 = bt_alloc(txn->arena, sizeof *v6);
+    memcpy(v6, whole, sizeof *v6);
+    memset(&v6->sin6_addr.s6_addr[6], 0, 10);
+    return address(out, (const struct sockaddr *)v6);
+}
+
+static bool client(struct bt_txn *txn, const struct sockaddr *addr, struct bt_value *out)
+{
+    return fields_mask == UINT32_MAX ? address(out, addr) : masked(txn, addr, out);
+}
+
 FIELD(client_addr)
 {
     (void)arg;
-    return address(out, core->log_indirect && txn->behind != NULL ? txn->behind
-                                                                  : &txn->session->peer.any);
+    return client(txn,
+                  core->log_indirect && txn->behind != NULL ? txn->behind : &txn->session->peer.any,
+                  out);
 }
 
 /* Nobody asks a name server for the sake of a log. */
@@ -86,7 +113,7 @@ FIELD(client_name)
 FIELD(client_direct)
 {
     (void)arg;
-    return address(out, &txn->session->peer.any);
+    return client(txn, &txn->session->peer.any, out);
 }
 
 FIELD(client_port)
@@ -487,14 +514,17 @@ static bt_str rep_value(const struct bt_txn *txn, bt_str wanted)
 
 FIELD(rep_mime)
 {
-    bt_str type, rest;
+    bt_str type;
+    size_t n = 0;
 
     (void)arg;
     if (!head_left(txn) || (txn->req.method_id == METHOD_CONNECT && txn->deny_status == 0))
         return false;
     type = rep_value(txn, BT_STR("Content-Type"));
-    str_split(type, ';', &type, &rest);
-    return text(out, str_trim(type));
+    type = str_trim(type);
+    while (n < type.len && type.at[n] != ';' && type.at[n] != ' ' && type.at[n] != '\t')
+        n++;
+    return text(out, str_slice(type, 0, n));
 }
 
 /* ---- sizes ---- */
@@ -541,6 +571,15 @@ FIELD(bytes_body)
 {
     (void)arg;
     return from_origin(txn) && number(out, txn->bytes.body_in);
+}
+
+/* Of an answer that is our own, what went to the client. */
+FIELD(bytes_answer)
+{
+    if (bytes_body(txn, arg, out))
+        return true;
+    return txn->head_sent && txn->req.method_id != METHOD_CONNECT &&
+           number(out, txn->bytes.reply - txn->bytes.reply_head);
 }
 
 /* ---- result ---- */
@@ -662,7 +701,7 @@ static const struct bt_field rows[] = {
     ROW("bytes.both", "st", FINISH, bytes_both, "Bytes received from and sent to the client."),
     ROW("req.head_bytes", ">sh", REQUEST, bytes_request_head, "Bytes of the request's head."),
     ROW("rep.head_bytes", "<sh", FINISH, bytes_reply_head, "Bytes of the head sent to the client."),
-    ROW("rep.body_bytes", "<sH <sS", FINISH, bytes_body, "Bytes of the response's body."),
+    ROW("rep.body_bytes", "<sH <sS", FINISH, bytes_answer, "Bytes of the response's body."),
     ROW("origin.body_bytes", "<bs", FINISH, bytes_body, "Bytes of the body received from the server, without framing."),
 
     ROW("result.tag", "Ss", FINISH, result_tag, "Squid's word for how the request was answered: TCP_MISS, TCP_DENIED, ..."),

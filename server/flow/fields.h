@@ -18,6 +18,8 @@ bt_str fields_url(struct bt_txn *);
 
 /* Set at setup when a log wants our address on the side of the origin, which costs a call. */
 extern bool fields_need_local;
+/* While a line is written: which bits of a client's address may be seen. */
+extern uint32_t fields_mask;
 /* The exchange has a connection to an origin: remember where it leads, which logs are asked when it
  * is gone. */
 void fields_note_server(struct bt_txn *, const struct origin *);

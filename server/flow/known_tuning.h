@@ -34,9 +34,6 @@
 
     /* ---- connections ---- */
     KNOWN("client_db", "on|off", "clients are counted where a rule asks for it"),
-    /* Masked addresses in logs are somebody's promise about privacy. */
-    UNBUILT_BUT("client_netmask", "addr", "255.255.255.255",
-                "logs would hold whole addresses of clients"),
     KNOWN("pipeline_prefetch", "on|off|int(0..)", "requests of one connection are done in order"),
     KNOWN("persistent_connection_after_error", "on|off",
           "a connection is kept whenever its framing is certain"),

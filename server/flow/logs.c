@@ -7,6 +7,7 @@
 #define BT_LOG_TAG "logs"
 #include "flow/logs.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,9 @@ struct named_format {
 
 struct logs_conf {
     int64_t rotate;
-    bool strip_query, mime_hdrs;
+    bool strip_query, mime_hdrs, emulate_httpd;
+    bool masked; /* client_netmask is not all ones */
+    uint32_t mask;
     struct access_log *log;
     size_t n, room;
     struct named_format *format;
@@ -137,6 +140,11 @@ static bool split_place(const struct bt_word *word, bt_str *module, struct bt_wo
     bt_str rest;
 
     *place = *word;
+    if (str_eq_literal(word->text, "syslog")) { /* of Squid 2 */
+        *module = word->text;
+        place->text = BT_STR("");
+        return true;
+    }
     if (!str_split(word->text, ':', module, &rest) || module->len == 0 ||
         !str_is(module->at[0], STR_ALPHA) || str_find_char(*module, '/') >= 0) {
         *module = BT_STR("stdio");
@@ -162,7 +170,7 @@ static struct place *place_get(struct logs_conf *c, const struct bt_word *word,
         registry_unknown(generation_current->registry, ROW_LOG_WRITER, module, word, err);
         return NULL;
     }
-    if (at.text.len == 0) {
+    if (at.text.len == 0 && !str_eq_literal(module, "syslog")) {
         bt_complain(err, word, "a place should follow the colon, as in stdio:/var/log/access.log");
         return NULL;
     }
@@ -219,6 +227,41 @@ static bool set_access_log(void *c_, const struct bt_line *line, struct bt_error
     return true;
 }
 
+/* useragent_log and referer_log, of the time before formats: PLACE. */
+static bool set_preset_log(void *c_, const struct bt_line *line, struct bt_error *err)
+{
+    static const struct line_options plain = {.on_error = 1, .rotate = -1};
+    struct logs_conf *c = c_;
+    struct access_log log = {.line = line};
+
+    if (str_eq_literal(line->args.word[0].text, "none"))
+        return true;
+    log.format_name = str_from(line->row->name[0] == 'u' ? "useragent" : "referrer");
+    log.place = place_get(c, &line->args.word[0], &plain, line->arena, err);
+    if (log.place == NULL)
+        return false;
+    c->log = array_grow(line->arena, c->log, c->n, &c->room, sizeof *c->log);
+    c->log[c->n++] = log;
+    return true;
+}
+
+static bool set_netmask(void *c_, const struct bt_line *line, struct bt_error *err)
+{
+    const struct bt_word *word = &line->args.word[0];
+    struct logs_conf *c = c_;
+    struct in_addr mask;
+    uint32_t bits;
+
+    if (inet_pton(AF_INET, bt_str_copy(line->arena, word->text).at, &mask) != 1)
+        return bt_complain(err, word, "a mask of IPv4 should stand here, such as 255.255.255.0");
+    bits = ntohl(mask.s_addr);
+    if ((~bits & (~bits + 1)) != 0)
+        bt_caution(err, word, "this mask has holes; 255.255.255.0 keeps the first 24 bits");
+    c->mask = bits;
+    c->masked = bits != UINT32_MAX;
+    return true;
+}
+
 /* ---- setup: formats are found, places opened ---- */
 
 static bool mime_preset(bt_str name)
@@ -230,7 +273,9 @@ static bool mime_preset(bt_str name)
 static bool resolve_format(struct logs_conf *c, struct access_log *log, struct bt_arena *arena,
                            struct bt_error *err)
 {
-    bt_str name = log->format_name.at != NULL ? log->format_name : BT_STR("squid");
+    bt_str name = log->format_name.at != NULL ? log->format_name
+                  : c->emulate_httpd          ? BT_STR("common")
+                                              : BT_STR("squid");
     bt_str text = format_preset(name);
 
     if (text.at != NULL) {
@@ -251,8 +296,8 @@ static bool resolve_format(struct logs_conf *c, struct access_log *log, struct b
                            BT_STR_ARGS(name), near.best != NULL ? "; did you mean '" : "",
                            near.best != NULL ? near.best : "", near.best != NULL ? "'?" : "");
     }
-    log->format = named->format;
-    return log->format != NULL; /* a bad one was complained of where it stands */
+    log->format = named->format; /* NULL: it was complained of where it stands */
+    return true;
 }
 
 static bool setup(void *c_, struct bt_arena *arena, struct bt_error *err)
@@ -289,12 +334,26 @@ void logs_owner(unsigned uid, unsigned gid)
 
 /* ---- writing ---- */
 
+static unsigned lost; /* of the lines under way, see bt_log_lost() */
+
+void bt_log_lost(unsigned lines)
+{
+    lost += lines;
+    count_by(log_lost, lines);
+    bt_log_limited(
+        NULL, BT_ERROR, 60,
+        "access-log lines (%u now) were not taken by their receiver, and are lost; log.lost "
+        "counts them all",
+        lines);
+}
+
 static void place_flush(struct place *p)
 {
     if (p->len == 0)
         return;
+    lost = 0;
     if (p->writer->write(p->log, p->buf, p->len)) {
-        count_by(log_lines, p->lines);
+        count_by(log_lines, p->lines - (lost < p->lines ? lost : p->lines));
     } else {
         count_by(log_lost, p->lines);
         bt_log_limited(NULL, BT_ERROR, 60,
@@ -329,7 +388,8 @@ static void log_line(const struct access_log *log, struct bt_txn *txn)
 {
     struct place *p = log->place;
 
-    p->len += format_render(log->format, txn, p->buf + p->len, p->full + LINE_BYTES - 1 - p->len);
+    p->len += format_render_line(log->format, txn, p->buf + p->len,
+                                 p->full + LINE_BYTES - 1 - p->len);
     p->buf[p->len++] = '\n';
     p->lines++;
     if (p->len >= p->full)
@@ -353,7 +413,10 @@ void logs_write(struct bt_txn *txn)
             continue;
         if (log->place == NULL)
             return; /* none: the lines below are not for this one */
+        if (logs->masked)
+            fields_mask = logs->mask;
         log_line(log, txn);
+        fields_mask = UINT32_MAX;
     }
 }
 
@@ -451,6 +514,23 @@ static const struct bt_directive directives[] = {
      .option_size = sizeof(struct line_options),
      .phase = BT_AT_FINISH},
     {.name = "cache_access_log", .same_as = "access_log"},
+    {.name = "useragent_log",
+     .args = "word",
+     .doc = "The same as access_log PLACE useragent, of Squid 2.",
+     .set = set_preset_log},
+    {.name = "referer_log",
+     .args = "word",
+     .doc = "The same as access_log PLACE referrer, of Squid 2.",
+     .set = set_preset_log},
+    {.name = "referrer_log", .same_as = "referer_log"},
+    {.name = "client_netmask",
+     .args = "word",
+     .doc =
+         "Which bits of a client's address logs show, as 255.255.255.0; of IPv6 they then show the "
+         "first 48.",
+     .set = set_netmask},
+    BT_SET(struct logs_conf, emulate_httpd, "emulate_httpd_log", "off",
+           "Makes common the format of access_log lines that name none, as in Squid 2."),
     {.name = "logformat",
      .args = "word text",
      .doc = "Names a format for access_log; of two lines with one name the first stands.",

@@ -19,6 +19,8 @@ enum encoding {
     AS_SHELL,   /* / */
     AS_RAW,     /* ' */
     AS_PERCENT, /* of headers and URLs, when none was asked for: as URL, but % stays */
+    AS_SD,      /* ]: in the structured data of RFC 5424 */
+    AS_JSON,    /* j: a value of JSON, with its quotes */
     ENCODINGS
 };
 
@@ -46,6 +48,24 @@ static const struct {
                  "\"%{User-Agent}>h\" %Ss:%Sh"},
     {"referrer", "%ts.%03tu %>a %{Referer}>h %ru"},
     {"useragent", "%>a [%tl] \"%{User-Agent}>h\""},
+    /* Ours. */
+    {"json",
+     "{\"time\":%jts.%03tu,\"request\":%jsn,\"client\":%j>a,\"client_port\":%j>p,\"user\":%jun,"
+     "\"method\":%jrm,\"url\":%jru,\"version\":%jrv,\"status\":%j>Hs,\"type\":%jmt,"
+     "\"request_bytes\":%j>st,\"reply_bytes\":%j<st,\"result\":%jSs,\"hierarchy\":%jSh,"
+     "\"server\":%j<a,\"took_ms\":%jtr,\"dns_ms\":%jdt,\"wait_ms\":%j<pt,\"server_ms\":%j<tt,"
+     "\"error\":%jerr_code,\"detail\":%jerr_detail,\"rule\":%jrule,\"agent\":%j{User-Agent}>h,"
+     "\"referer\":%j{Referer}>h}"},
+    {"logfmt",
+     "time=%ts.%03tu request=%jsn client=%j>a user=%jun method=%jrm url=%jru version=%jrv "
+     "status=%j>Hs type=%jmt request_bytes=%j>st reply_bytes=%j<st result=%jSs hierarchy=%jSh "
+     "server=%j<a took_ms=%jtr dns_ms=%jdt wait_ms=%j<pt error=%jerr_code rule=%jrule "
+     "agent=%j{User-Agent}>h"},
+    {"rfc5424", /* of local0.info; 32473 is the number that is kept for examples */
+     "<134>1 %{%Y-%m-%dT%H:%M:%S}tg.%03tuZ - bobtail - access [access@32473 request=\"%]sn\" "
+     "client=\"%]>a\" user=\"%]un\" method=\"%]rm\" url=\"%]ru\" status=\"%]>Hs\" "
+     "bytes=\"%]<st\" result=\"%]Ss\" hierarchy=\"%]Sh\" server=\"%]<a\" took_ms=\"%]tr\" "
+     "type=\"%]mt\" error=\"%]err_code\" rule=\"%]rule\"] %[rm %[ru %>Hs"},
 };
 
 /* Codes whose values come from outside, and which Squid encodes unless told otherwise. */
@@ -149,8 +169,8 @@ static void end_literal(struct compiler *c)
 
 static void take_encoding(struct compiler *c, struct step *step)
 {
-    static const char sign[] = "\"[#/'";
-    static const enum encoding means[] = {AS_C, AS_LOG, AS_URL, AS_SHELL, AS_RAW};
+    static const char sign[] = "\"[#/']j";
+    static const enum encoding means[] = {AS_C, AS_LOG, AS_URL, AS_SHELL, AS_RAW, AS_SD, AS_JSON};
     const char *found = c->at < c->text.len ? strchr(sign, c->text.at[c->at]) : NULL;
 
     if (found != NULL && *found != '\0') {
@@ -376,7 +396,7 @@ enum bt_phase format_earliest(const struct format *format)
  *
  * A class a byte, one table: bit i says that encoding i changes it. */
 
-static uint8_t changes[256];
+static uint16_t changes[256];
 
 static bool is_url_unsafe(int c)
 {
@@ -391,7 +411,11 @@ __attribute__((constructor)) static void changes_make(void)
         if (c == '\n' || c == '\r')
             bits = (1u << ENCODINGS) - 1;
         if (c == '"' || c == '\\')
-            bits |= 1u << AS_C | 1u << AS_SHELL;
+            bits |= 1u << AS_C | 1u << AS_SHELL | 1u << AS_SD | 1u << AS_JSON;
+        if (c < 32 || c > 126)
+            bits |= 1u << AS_SD | 1u << AS_JSON;
+        if (c == ']')
+            bits |= 1u << AS_SD;
         if (c == '\t')
             bits |= 1u << AS_C;
         if (c < 32 || c > 126 || c == '%' || c == '[' || c == ']' || c == '\\')
@@ -400,7 +424,7 @@ __attribute__((constructor)) static void changes_make(void)
             bits |= 1u << AS_URL | (c == '%' ? 0 : 1u << AS_PERCENT);
         if (c == 0)
             bits |= 1u << AS_IS | 1u << AS_RAW;
-        changes[c] = (uint8_t)bits;
+        changes[c] = (uint16_t)bits;
     }
 }
 
@@ -419,12 +443,14 @@ static char *put_changed(char *at, uint8_t c, enum encoding as)
 {
     if (as == AS_URL || as == AS_PERCENT)
         return put_percent(at, c, "0123456789ABCDEF");
+    if (as == AS_SD && c != '"' && c != '\\' && c != ']')
+        return put_percent(at, c, "0123456789abcdef");
     if (c == '\n' || c == '\r' || (c == '\t' && as == AS_C)) {
         *at++ = '\\';
         *at++ = c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
         return at;
     }
-    if (c == '\\' || (c == '"' && as != AS_LOG)) {
+    if (c == '\\' || (c == '"' && as != AS_LOG) || as == AS_SD) {
         *at++ = '\\';
         *at++ = (char)c;
         return at;
@@ -475,10 +501,114 @@ static char *put_encoded(char *at, const char *end, bt_str text, enum encoding a
     return at;
 }
 
+/* ---- values of JSON ----
+ *
+ * Whole or not at all, so that each line that has room for its frame parses. Bytes that are no UTF-8
+ * become the character of that number, so that none is lost and none is invalid. */
+
+/* The bytes of a character of UTF-8 that begins there, which no reader takes for the end of a line;
+ * 0: there is none. */
+static size_t utf8_len(const char *from, const char *last)
+{
+    const uint8_t *c = (const uint8_t *)from;
+    size_t left = (size_t)(last - from);
+
+    if (c[0] >= 0xc2 && c[0] < 0xe0 && left >= 2 && (c[1] & 0xc0) == 0x80)
+        return c[0] == 0xc2 && c[1] < 0xa0 ? 0 : 2;
+    if ((c[0] & 0xf0) == 0xe0 && left >= 3 && (c[1] & 0xc0) == 0x80 && (c[2] & 0xc0) == 0x80) {
+        bool longer = c[0] == 0xe0 && c[1] < 0xa0, half = c[0] == 0xed && c[1] >= 0xa0;
+        bool ends = c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9);
+
+        return longer || half || ends ? 0 : 3;
+    }
+    if (c[0] >= 0xf0 && c[0] < 0xf5 && left >= 4 && (c[1] & 0xc0) == 0x80 &&
+        (c[2] & 0xc0) == 0x80 && (c[3] & 0xc0) == 0x80)
+        return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90) ? 0 : 4;
+    return 0;
+}
+
+static char *put_json_char(char *at, uint8_t c)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    *at++ = '\\';
+    if (c == '"' || c == '\\') {
+        *at++ = (char)c;
+    } else if (c == '\n' || c == '\r' || c == '\t') {
+        *at++ = c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
+    } else {
+        memcpy(at, "u00", 3);
+        at[3] = digits[c >> 4];
+        at[4] = digits[c & 15];
+        at += 5;
+    }
+    return at;
+}
+
+enum { JSON_WIDEST = 6 };
+
+static char *put_json_text(char *at, const char *end, bt_str text)
+{
+    const char *from = text.at, *last = text.at + text.len;
+
+    if (end - at < 2)
+        return at;
+    *at++ = '"';
+    while (from < last && end - at > JSON_WIDEST) {
+        const char *plain = from, *stop = from + (end - at - JSON_WIDEST);
+        size_t n;
+
+        if (stop > last)
+            stop = last;
+        while (from < stop && (changes[(uint8_t)*from] & 1u << AS_JSON) == 0)
+            from++;
+        n = (size_t)(from - plain);
+        memcpy(at, plain, n);
+        at += n;
+        if (from == stop)
+            continue;
+        n = utf8_len(from, last);
+        if (n == 0) {
+            at = put_json_char(at, (uint8_t)*from++);
+        } else {
+            memcpy(at, from, n);
+            at += n;
+            from += n;
+        }
+    }
+    *at++ = '"';
+    return at;
+}
+
+/* Longer texts are cut, see format_render_line(). */
+static size_t text_most = SIZE_MAX;
+
+static char *put_json(char *at, const char *end, const struct bt_value *value, bool there)
+{
+    char buf[FIELD_TEXT];
+    bt_str text;
+
+    if (there && value->kind == BT_INT) {
+        text = field_text(value, buf);
+    } else {
+        text = there ? field_text(value, buf) : BT_STR_NONE;
+        if (text.len > 0)
+            return put_json_text(at, end,
+                                 text.len > text_most ? str_slice(text, 0, text_most) : text);
+        text = BT_STR("null");
+    }
+    if (text.len > (size_t)(end - at))
+        text.len = (size_t)(end - at);
+    memcpy(at, text.at, text.len);
+    return at + text.len;
+}
+
 static char *put_text(char *at, const char *end, bt_str text, enum encoding as)
 {
     bool quotes = as == AS_SHELL && str_find_char(text, ' ') >= 0;
 
+    if (text.len > text_most)
+        text.len = text_most;
     if (quotes && end - at >= 2) {
         *at++ = '"';
         at = put_encoded(at, end - 1, text, as);
@@ -530,8 +660,11 @@ static char *put_field(const struct step *step, struct bt_txn *txn, char *at, co
     struct bt_value value = {0};
     char buf[FIELD_TEXT], *from = at;
     bt_str text;
+    bool there = step->field->get(txn, step->text, &value);
 
-    if (!step->field->get(txn, step->text, &value)) {
+    if (step->as == AS_JSON)
+        return put_json(at, end, &value, there);
+    if (!there) {
         *at++ = '-'; /* never padded, as Squid has it */
         return at;
     }
@@ -566,6 +699,16 @@ size_t format_render(const struct format *format, struct bt_txn *txn, char *buf,
         }
     }
     return (size_t)(at - buf);
+}
+
+size_t format_render_line(const struct format *format, struct bt_txn *txn, char *buf, size_t cap)
+{
+    size_t len = format_render(format, txn, buf, cap);
+
+    for (text_most = 4096; len == cap && text_most >= 16; text_most /= 4)
+        len = format_render(format, txn, buf, cap);
+    text_most = SIZE_MAX;
+    return len;
 }
 
 /* ---- for modules (bt_format.h): the same, with the registry of this process ---- */
