@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "commands.h"
+#include "epoch.h"
 #include "gauges.h"
 #include "lookup.h"
 #include "respond.h"
@@ -55,7 +56,7 @@ static const struct bt_command commands[] = {
 
 static bool setup(void *conf, struct bt_arena *arena, struct bt_error *err)
 {
-    return config_setup(conf, arena, err) && (!CONF->on || gauges_setup(err));
+    return config_setup(conf, arena, err) && (!CONF->on || (gauges_setup(err) && epoch_setup(err)));
 }
 
 static void ram_count(enum ram_count what, int64_t by)

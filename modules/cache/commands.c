@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "epoch.h"
 #include "visit.h"
 
 enum { NEXT_SLICE_MS = 1, NOTE = 512, ID_LEN = 16 };
@@ -156,8 +157,10 @@ static struct walk *walk_new(struct bt_call *call, bt_str text, bool (*fits)(str
 
 static void purge_url(struct bt_call *call, bt_str url)
 {
-    bool was = STORE->remove(url);
+    bool was;
 
+    epoch_end(url);
+    was = STORE->remove(url);
     if (was)
         bt_count(purged);
     bt_call_print(call, was ? "1 dropped\n" : "0 dropped\n");
@@ -179,6 +182,7 @@ static void purge_pattern(struct bt_call *call, bt_str text)
         return;
     }
     walk->remove = walk->has_pattern = true;
+    epoch_end_all();
     walk_slice(walk);
 }
 
@@ -196,6 +200,7 @@ void commands_purge(struct bt_call *call, const bt_str *word, size_t n)
         walk = walk_new(call, word[1], fits_prefix);
         if (walk != NULL) {
             walk->remove = true;
+            epoch_end_all();
             walk_slice(walk);
         }
     } else {

@@ -54,6 +54,8 @@
       "others).")                                                                                  \
     X(cut, "cache.cut", BT_COUNT, "objects",                                                       \
       "Answers not kept since they ended before their end.")                                       \
+    X(overtaken, "cache.overtaken", BT_COUNT, "objects",                                           \
+      "Answers not kept since they were changed, or purged, while they came.")                     \
     X(invalidated, "cache.invalidated", BT_COUNT, "objects",                                       \
       "Copies dropped by a request that changes something (POST, PUT ...).")                       \
     X(purged, "cache.purged", BT_COUNT, "objects", "Copies dropped by PURGE or bobtailctl.")       \

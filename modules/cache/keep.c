@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "keep.h"
 
+#include "epoch.h"
 #include "location.h"
 #include "serve.h"
 #include "tell.h"
@@ -68,6 +69,14 @@ static void others_go(struct visit *v)
         flight_failed(&v->flight);
 }
 
+/* It is not kept: nobody need wait for it, for a while. */
+static bool not_kept(struct visit *v)
+{
+    if (v->joined && v->role == FLIGHT_LEAD)
+        flight_private(&v->flight, CONF->alone.ms);
+    return false;
+}
+
 void keep_drop(struct visit *v)
 {
     if (v->keep.writer == NULL)
@@ -96,6 +105,7 @@ static bool sink_write(struct bt_sink *sink, const bt_str *piece, int n)
         if (too_large(v, v->keep.written + more))
             bt_count(too_large);
         v->stored = false;
+        (void)not_kept(v); /* those who come now would wait in vain */
         keep_drop(v);
         return false;
     }
@@ -107,18 +117,31 @@ static bool sink_write(struct bt_sink *sink, const bt_str *piece, int n)
     return true;
 }
 
-static void whole(struct visit *v)
+/* A change of it since it was asked for. */
+static bool overtaken(struct visit *v)
 {
-    bool kept;
+    if (epoch_now(v->primary) == v->epoch)
+        return false;
+    bt_count(overtaken);
+    return true;
+}
 
-    serve_catch_up(v);
+static bool good(struct visit *v)
+{
     if (v->keep.written < CONF->object_min.bytes) {
         bt_count(too_large);
-        STORE->cancel(v->keep.writer);
-        kept = false;
-    } else {
-        kept = STORE->commit(v->keep.writer);
+        return false;
     }
+    return !overtaken(v);
+}
+
+static void whole(struct visit *v)
+{
+    struct store_writer *writer = v->keep.writer;
+    bool is_good = good(v), kept;
+
+    serve_catch_up(v);
+    kept = is_good && STORE->commit(writer);
     v->keep.writer = NULL;
     v->keep.whole = true;
     v->stored = kept;
@@ -128,6 +151,10 @@ static void whole(struct visit *v)
     }
     if (v->joined && v->role == FLIGHT_LEAD)
         flight_whole(&v->flight, kept);
+    if (!is_good)
+        STORE->cancel(writer);
+    else if (kept && overtaken(v)) /* at that moment */
+        (void)STORE->remove(v->key);
 }
 
 static void sink_end(struct bt_sink *sink, bool is_whole)
@@ -202,14 +229,6 @@ void keep_head(struct visit *v, int status, struct control *said, struct headtex
         .said = said,
         .received = bt_received_ms(v->txn),
     };
-}
-
-/* It is not kept: nobody need wait for it, for a while. */
-static bool not_kept(struct visit *v)
-{
-    if (v->joined && v->role == FLIGHT_LEAD)
-        flight_private(&v->flight, CONF->alone.ms);
-    return false;
 }
 
 static bool may_keep(struct visit *v, struct vary *vary, int status, struct fresh_verdict *verdict)

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lookup.h"
 
+#include "epoch.h"
 #include "purge.h"
 #include "serve.h"
 #include "tell.h"
@@ -181,12 +182,21 @@ static bool may_wait(struct visit *v)
     return ruling.match == BT_NO || ruling.action == BT_ALLOW;
 }
 
+/* Nobody joins a fetch that began before a change. */
+static bt_str flight_key(struct visit *v)
+{
+    if (v->epoch == 0)
+        return v->key;
+    return bt_str_printf(bt_txn_arena(v->txn), "%.*s\n%llx", BT_STR_ARGS(v->key),
+                         (unsigned long long)v->epoch);
+}
+
 static enum bt_verdict join(struct visit *v)
 {
     if (!may_wait(v))
         return pass(v);
     visit_sure(v);
-    v->role = flight_join(&v->flight, v->key, wake, v->txn);
+    v->role = flight_join(&v->flight, flight_key(v), wake, v->txn);
     v->joined = v->role != FLIGHT_ALONE;
     if (v->role != FLIGHT_FOLLOW)
         return pass(v);
@@ -279,7 +289,7 @@ static enum bt_verdict unavailable(struct visit *v)
 static void refresh(struct visit *v)
 {
     struct flight flight = {0};
-    enum flight_role role = flight_join(&flight, v->key, wake, v->txn);
+    enum flight_role role = flight_join(&flight, flight_key(v), wake, v->txn);
     struct bt_txn *txn;
     struct visit *b;
 
@@ -342,6 +352,7 @@ static enum bt_verdict use(struct visit *v)
 
 static enum bt_verdict find(struct visit *v)
 {
+    v->epoch = epoch_now(v->primary);
     switch (key_find(v)) {
     case STORE_WAIT:
         return BT_PAUSE;

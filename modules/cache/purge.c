@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "epoch.h"
 #include "location.h"
 #include "tell.h"
 
@@ -20,6 +21,8 @@ enum bt_verdict purge_method(struct visit *v)
         bt_deny(v->txn, 403, "ERR_ACCESS_DENIED");
         return BT_REFUSE;
     }
+    if (CONF->on)
+        epoch_end(v->primary);
     was = CONF->on && !v->bypass && STORE->remove(v->primary);
     if (was)
         bt_count(purged);
@@ -40,6 +43,13 @@ static bt_str url_of(struct bt_arena *arena, const struct location *at)
                          BT_STR_ARGS(at->path));
 }
 
+static void drop(bt_str primary)
+{
+    epoch_end(primary);
+    if (STORE->remove(primary))
+        bt_count(invalidated);
+}
+
 void purge_unsafe(struct visit *v, int status)
 {
     struct location own = {bt_scheme(v->txn), bt_host(v->txn), bt_port(v->txn), bt_path(v->txn)};
@@ -48,10 +58,8 @@ void purge_unsafe(struct visit *v, int status)
 
     if (!location_invalidates(bt_method(v->txn), status))
         return;
-    if (STORE->remove(v->primary))
-        bt_count(invalidated);
+    drop(v->primary);
     n = location_others(bt_txn_arena(v->txn), &own, &v->reply, other);
     for (unsigned i = 0; i < n; i++)
-        if (STORE->remove(url_of(bt_txn_arena(v->txn), &other[i])))
-            bt_count(invalidated);
+        drop(url_of(bt_txn_arena(v->txn), &other[i]));
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "respond.h"
 
+#include "epoch.h"
 #include "keep.h"
 #include "purge.h"
 #include "serve.h"
@@ -171,6 +172,7 @@ enum bt_verdict respond(struct bt_txn *txn)
     if (v->bypass) {
         tell(v, RESULT_bypassed, NULL);
         purge_unsafe(v, status);
+        v->epoch = epoch_now(v->primary);
         if (keep_is_get(v, status))
             (void)!keep_begin(v, status, &head);
         return BT_PASS;

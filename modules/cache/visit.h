@@ -94,6 +94,7 @@ struct visit {
     struct fields request, reply;
     bt_str primary; /* URL or store id */
     bt_str key;     /* of the record: the same, or that of a variant */
+    uint64_t epoch; /* in which it was looked up */
     bt_str varies;  /* names by which the URL varies, as its marker says; NONE:
                      there is none */
     bt_str variant; /* id of its variants */
