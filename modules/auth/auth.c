@@ -456,14 +456,6 @@ void login_not_yet(struct login *login)
     settle(login, LOGIN_BAD);
 }
 
-void login_notes(struct login *login, const struct bt_helper_reply *reply)
-{
-    for (size_t i = 0; i < reply->n; i++)
-        if (!bt_str_eq(reply->pair[i].key, BT_STR("ha1")) &&
-            !bt_str_eq(reply->pair[i].key, BT_STR("token")))
-            bt_note_set(login->txn, BT_NOTE_EXCHANGE, reply->pair[i].key, reply->pair[i].value);
-}
-
 /* "Basic eGV4" into its two words. */
 static bool credentials_split(bt_str value, bt_str *name, bt_str *rest)
 {

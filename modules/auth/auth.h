@@ -4,6 +4,7 @@
  *   basic.c      name and password: by helper, or by a password file in a thread
  *   digest.c     RFC 7616: nonces, counts, responses
  *   negotiate.c  Negotiate and NTLM: a dialogue bound to the client's connection
+ *   notes.c      what helpers say of users beside the verdict
  *   users.c      ACL types: proxy_auth, proxy_auth_regex, max_user_ip
  *   passwd.c     password files
  *   hash.c       MD5, SHA-1, SHA-256, base64
@@ -128,7 +129,6 @@ void login_good(struct login *, bt_str user);
 void login_bad(struct login *, bt_str message);
 /* Not bad, but not yet good: challenge (again) without counting a failure. */
 void login_not_yet(struct login *);
-void login_notes(struct login *, const struct bt_helper_reply *);
 
 /* Wait for the check of that key; *is_new: nobody asked yet, and the caller must. */
 struct check *check_join(struct login *, bt_str key, bool *is_new);
@@ -136,7 +136,8 @@ struct check *check_join(struct login *, bt_str key, bool *is_new);
 void check_done(struct check *, const struct bt_helper_reply *);
 void check_answered(struct bt_helper_ask *, const struct bt_helper_reply *);
 
-/* " EXTRAS" of key_extras; empty when there are none. */
+/* " EXTRAS" of key_extras, which are part of who asks: what is remembered is found by them, too.
+ * Empty when there are none. */
 bt_str auth_extras(const struct scheme *, struct bt_txn *);
 /* Latin 1 as UTF-8, when it is not UTF-8 already. */
 bt_str auth_utf8(struct bt_arena *, bt_str);
@@ -145,7 +146,17 @@ bt_str auth_lower(struct bt_arena *, bt_str);
 /* shared.c */
 BT_MUST bool shared_make(struct bt_error *);
 /* A hash of a few texts that nobody outside of this generation can make. */
-void auth_key(uint8_t key[HASH_MAX], char kind, bt_str a, bt_str b);
+void auth_key(uint8_t key[HASH_MAX], char kind, bt_str a, bt_str b, bt_str c);
+
+/* notes.c */
+void notes_set(struct login *, const struct bt_helper_reply *);
+/* The same, to be remembered behind `head`. */
+bt_str notes_packed(struct bt_arena *, bt_str head, const struct bt_helper_reply *);
+/* A text as it is packed, to `at`, when that is not NULL; the number of bytes. */
+size_t notes_put(char *at, bt_str text);
+/* The next text off the front; BT_STR_NONE: there is none. */
+bt_str notes_take(bt_str *packed);
+void notes_recall(struct login *, bt_str packed);
 
 /* users.c */
 extern const struct bt_acl_type users_types[3];

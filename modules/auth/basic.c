@@ -1,8 +1,8 @@
 /* basic.c - name and password (RFC 7617): by helper, or by a password file in a thread.
  *
- * What was good is remembered, for all workers, by a keyed hash of name and password, so that no
- * memory holds passwords for longer than it takes to check them. What was bad is asked anew each
- * time.
+ * What was good is remembered, for all workers, by a keyed hash of name, password and key_extras, so
+ * that no memory holds passwords for longer than it takes to check them; with it, the notes. What was
+ * bad is asked anew each time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdlib.h>
@@ -12,15 +12,35 @@
 enum { CREDENTIALS_MAX = 4096 };
 
 struct basic {
-    bt_str user, password;
+    bt_str user, password, extras;
 };
 
 /* ---- answers ---- */
 
-static void remember(const struct scheme *scheme, bt_str key, bt_str user)
+/* The name, and behind it the notes. */
+static void remember(const struct check *check, struct login *login, bt_str user,
+                     const struct bt_helper_reply *reply)
 {
-    if (scheme->credentials_ms > 0)
-        bt_dict_put(auth->known, key, user, (bt_duration){scheme->credentials_ms});
+    struct bt_arena *arena = bt_txn_arena(login->txn);
+
+    if (check->scheme->credentials_ms <= 0)
+        return;
+    char *name = bt_alloc_raw(arena, notes_put(NULL, user));
+    bt_str head = {name, notes_put(name, user)};
+    bt_dict_put(auth->known, check->key, notes_packed(arena, head, reply),
+                (bt_duration){check->scheme->credentials_ms});
+}
+
+static bool recall(struct login *login, bt_str key)
+{
+    bt_str known = bt_dict_copy(auth->known, key, bt_txn_arena(login->txn));
+    bt_str user = notes_take(&known);
+
+    if (user.len == 0)
+        return false;
+    notes_recall(login, known);
+    login_good(login, user);
+    return true;
 }
 
 static void each(struct check *check, struct login *login, const struct bt_helper_reply *reply)
@@ -28,14 +48,14 @@ static void each(struct check *check, struct login *login, const struct bt_helpe
     const struct basic *basic = login->data;
     bt_str user = bt_helper_value(reply, "user");
 
-    login_notes(login, reply);
+    notes_set(login, reply);
     if (reply->result != BT_HELPER_OK) {
         login_bad(login, bt_helper_value(reply, "message"));
         return;
     }
     if (user.len == 0)
         user = basic->user;
-    remember(check->scheme, check->key, user);
+    remember(check, login, user, reply);
     login_good(login, user);
 }
 
@@ -120,7 +140,7 @@ static void ask(struct login *login, bt_str key)
                                                : bt_helper_word(arena, basic->password, true);
     bt_helper_ask(scheme->pool, &check->ask,
                   bt_str_printf(arena, "%.*s %.*s%.*s", BT_STR_ARGS(user), BT_STR_ARGS(password),
-                                BT_STR_ARGS(auth_extras(scheme, login->txn))));
+                                BT_STR_ARGS(basic->extras)));
 }
 
 static bool split(struct login *login, bt_str text, struct basic *basic)
@@ -157,13 +177,11 @@ void basic_login(struct login *login, bt_str credentials)
         login_bad(login, BT_STR_NONE);
         return;
     }
-    auth_key(key, 'B', basic->user, basic->password);
+    basic->extras = auth_extras(login->scheme, login->txn);
+    auth_key(key, 'B', basic->user, basic->password, basic->extras);
     bt_str by = {(const char *)key, sizeof key};
-    bt_str user = bt_dict_copy(auth->known, by, arena);
-    if (user.len > 0) {
+    if (recall(login, by))
         bt_count(cached);
-        login_good(login, user);
-        return;
-    }
-    ask(login, by);
+    else
+        ask(login, by);
 }

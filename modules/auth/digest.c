@@ -29,7 +29,7 @@ struct ha1 {
     int64_t since_ms;
     char hex[HASH_HEX_MAX];
 };
-/* The same in shared memory. */
+/* The same in shared memory, where notes stand behind it. */
 struct ha1_stored {
     int64_t since_ms;
     uint8_t salt[SALT];
@@ -41,6 +41,8 @@ struct digest {
     bt_str username, realm, nonce, uri, response, qop, nc, cnonce, algorithm;
     uint32_t count;
     char nonce_text[NONCE_LEN + 1];
+    bt_str extras;         /* of key_extras */
+    uint8_t key[HASH_MAX]; /* by which the user is remembered */
 };
 
 /* ---- nonces ---- */
@@ -330,7 +332,7 @@ static void stale(struct login *login)
     login_not_yet(login);
 }
 
-static void decide(struct login *login, const char *ha1)
+static void decide(struct login *login, const char *ha1, bt_str notes)
 {
     const struct digest *digest = login->data;
 
@@ -338,8 +340,10 @@ static void decide(struct login *login, const char *ha1)
         login_bad(login, BT_STR_NONE);
     else if (nonce_look(login->scheme, digest) == NONCE_STALE || !nonce_use(login->scheme, digest))
         stale(login);
-    else
+    else {
+        notes_recall(login, notes);
         login_good(login, digest->username);
+    }
 }
 
 /* ---- what is remembered of a user ---- */
@@ -354,39 +358,46 @@ static void ha1_mask(const struct ha1_stored *stored, bt_str user, uint8_t mask[
     for (size_t at = 0, n; at < HASH_HEX_MAX; at += n) {
         uint8_t sum[HASH_MAX];
         n = HASH_HEX_MAX - at < HASH_MAX ? HASH_HEX_MAX - at : HASH_MAX;
-        auth_key(sum, (char)('0' + at / HASH_MAX), salt, user);
+        auth_key(sum, (char)('0' + at / HASH_MAX), salt, user, BT_STR(""));
         memcpy(mask + at, sum, n);
     }
 }
 
-static void ha1_remember(const struct scheme *scheme, bt_str user, const struct ha1 *ha1)
+static bt_str key_of(const struct digest *digest)
 {
+    return (bt_str){(const char *)digest->key, sizeof digest->key};
+}
+
+static void ha1_remember(struct login *login, const struct ha1 *ha1,
+                         const struct bt_helper_reply *reply)
+{
+    const struct digest *digest = login->data;
     struct ha1_stored stored = {.since_ms = ha1->since_ms};
-    uint8_t key[HASH_MAX], mask[HASH_HEX_MAX];
+    bt_str head = {(const char *)&stored, sizeof stored};
+    uint8_t mask[HASH_HEX_MAX];
 
     if (getrandom(stored.salt, SALT, 0) != SALT)
         return;
-    auth_key(key, 'D', user, BT_STR(""));
-    ha1_mask(&stored, user, mask);
+    ha1_mask(&stored, digest->username, mask);
     for (size_t i = 0; i < HASH_HEX_MAX; i++)
         stored.masked[i] = mask[i] ^ (uint8_t)ha1->hex[i];
-    bt_dict_put(auth->known, (bt_str){(const char *)key, sizeof key},
-                (bt_str){(const char *)&stored, sizeof stored},
-                (bt_duration){scheme->credentials_ms});
+    bt_dict_put(auth->known, key_of(digest), notes_packed(bt_txn_arena(login->txn), head, reply),
+                (bt_duration){login->scheme->credentials_ms});
 }
 
-static bool ha1_recall(bt_str user, struct ha1 *ha1)
+/* `*notes` are for notes_recall(). */
+static bool ha1_recall(struct login *login, struct ha1 *ha1, bt_str *notes)
 {
+    const struct digest *digest = login->data;
+    bt_str known = bt_dict_copy(auth->known, key_of(digest), bt_txn_arena(login->txn));
     struct ha1_stored stored;
-    uint8_t key[HASH_MAX], mask[HASH_HEX_MAX];
-    size_t len = 0;
+    uint8_t mask[HASH_HEX_MAX];
 
-    auth_key(key, 'D', user, BT_STR(""));
-    if (!bt_dict_get(auth->known, (bt_str){(const char *)key, sizeof key}, &stored, sizeof stored,
-                     &len) ||
-        len != sizeof stored)
+    if (known.len < sizeof stored)
         return false;
-    ha1_mask(&stored, user, mask);
+    memcpy(&stored, known.at, sizeof stored);
+    *notes = (bt_str){known.at + sizeof stored, known.len - sizeof stored};
+    ha1_mask(&stored, digest->username, mask);
     for (size_t i = 0; i < HASH_HEX_MAX; i++)
         ha1->hex[i] = (char)(mask[i] ^ stored.masked[i]);
     ha1->hex[HASH_HEX_MAX - 1] = '\0';
@@ -451,15 +462,13 @@ static bool uri_fits(struct bt_txn *txn, bt_str uri)
 
 static void each(struct check *check, struct login *login, const struct bt_helper_reply *reply)
 {
-    struct scheme *scheme = check->scheme;
-    const struct digest *digest = login->data;
     bt_str hex = bt_helper_value(reply, "ha1");
 
     if (reply->result == BT_HELPER_TEXT) /* old helpers say the hash and nothing else */
         hex = reply->text;
-    login_notes(login, reply);
     if ((reply->result != BT_HELPER_OK && reply->result != BT_HELPER_TEXT) ||
-        !is_hex(hex, scheme->sha256 ? 64 : 32)) {
+        !is_hex(hex, check->scheme->sha256 ? 64 : 32)) {
+        notes_set(login, reply);
         login_bad(login, bt_helper_value(reply, "message"));
         return;
     }
@@ -468,8 +477,9 @@ static void each(struct check *check, struct login *login, const struct bt_helpe
         ha1.hex[i] = hex.at[i] >= 'A' && hex.at[i] <= 'F' ? (char)(hex.at[i] + 'a' - 'A')
                                                           : hex.at[i];
     ha1.hex[hex.len] = '\0';
-    ha1_remember(scheme, digest->username, &ha1);
-    decide(login, ha1.hex);
+    bt_str notes = notes_packed(bt_txn_arena(login->txn), BT_STR(""), reply);
+    ha1_remember(login, &ha1, reply);
+    decide(login, ha1.hex, notes);
 }
 
 void digest_login(struct login *login, bt_str credentials)
@@ -495,18 +505,21 @@ void digest_login(struct login *login, bt_str credentials)
         return;
     }
     struct ha1 ha1;
-    if (ha1_recall(digest->username, &ha1) &&
+    bt_str notes;
+    digest->extras = auth_extras(scheme, login->txn);
+    auth_key(digest->key, 'D', digest->username, digest->extras, BT_STR(""));
+    if (ha1_recall(login, &ha1, &notes) &&
         (now - ha1.since_ms < HA1_FRESH_MS || response_fits(login, digest, ha1.hex))) {
         bt_count(cached);
-        decide(login, ha1.hex);
+        decide(login, ha1.hex, notes);
         return;
     }
-    struct check *check = check_join(login, digest->username, &is_new);
+    struct check *check = check_join(login, key_of(digest), &is_new);
     if (!is_new)
         return;
     check->each = each;
     bt_str user = auth_quoted(arena, digest->username), realm = auth_quoted(arena, scheme->realm);
     bt_helper_ask(scheme->pool, &check->ask,
                   bt_str_printf(arena, "%.*s:%.*s%.*s", BT_STR_ARGS(user), BT_STR_ARGS(realm),
-                                BT_STR_ARGS(auth_extras(scheme, login->txn))));
+                                BT_STR_ARGS(digest->extras)));
 }

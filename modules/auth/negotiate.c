@@ -20,6 +20,7 @@ struct dialogue {
     bool under_way;          /* the helper has asked for another word */
     uint8_t token[HASH_MAX]; /* of the last word of the client */
     char *user;              /* logged in as; NULL: not yet */
+    bt_str notes;            /* of that, packed; on the heap */
 };
 struct conn {
     struct dialogue *dialogue;
@@ -30,7 +31,9 @@ static void reset(struct dialogue *d)
     bt_helper_cancel(&d->ask);
     bt_helper_leave(&d->seat);
     free(d->user);
+    free((void *)(uintptr_t)d->notes.at);
     d->user = NULL;
+    d->notes = BT_STR_NONE;
     d->under_way = false;
 }
 
@@ -65,6 +68,23 @@ static void last_word(struct login *login, bt_str token)
                  bt_str_printf(bt_txn_arena(login->txn), "Negotiate %.*s", BT_STR_ARGS(token)));
 }
 
+static void notes_keep(struct dialogue *d, struct login *login, const struct bt_helper_reply *reply)
+{
+    bt_str packed = notes_packed(bt_txn_arena(login->txn), BT_STR(""), reply);
+    char *copy = malloc(packed.len + 1);
+
+    if (copy == NULL)
+        abort();
+    memcpy(copy, packed.at, packed.len);
+    d->notes = (bt_str){copy, packed.len};
+}
+
+static void again(struct login *login, const struct dialogue *d)
+{
+    notes_recall(login, d->notes);
+    login_good(login, (bt_str){d->user, strlen(d->user)});
+}
+
 static void answered(struct bt_helper_ask *ask, const struct bt_helper_reply *reply)
 {
     struct dialogue *d = (struct dialogue *)ask;
@@ -75,13 +95,14 @@ static void answered(struct bt_helper_ask *ask, const struct bt_helper_reply *re
     d->under_way = reply->result == BT_HELPER_TT && token.len > 0;
     if (!d->under_way)
         bt_helper_leave(&d->seat);
-    login_notes(login, reply);
+    notes_set(login, reply);
     if (d->under_way) {
         login->token = bt_str_copy(bt_txn_arena(login->txn), token);
         login_not_yet(login);
     } else if (reply->result == BT_HELPER_OK && user.len > 0) {
         bt_count(good);
         d->user = strndup(user.at, user.len);
+        notes_keep(d, login, reply);
         last_word(login, token);
         login_good(login, user);
     } else {
@@ -121,7 +142,7 @@ bool negotiate_again(struct login *login)
     struct conn *conn = bt_conn_ctx(login->txn);
     if (conn->dialogue == NULL || conn->dialogue->user == NULL)
         return false;
-    login_good(login, (bt_str){conn->dialogue->user, strlen(conn->dialogue->user)});
+    again(login, conn->dialogue);
     return true;
 }
 
@@ -143,7 +164,7 @@ void negotiate_login(struct login *login, bt_str credentials)
     hash_end(&hash, sum);
     if (d->user != NULL && d->scheme == login->scheme && memcmp(sum, d->token, sizeof sum) == 0) {
         bt_count(cached);
-        login_good(login, (bt_str){d->user, strlen(d->user)});
+        again(login, d);
         return;
     }
     if (d->scheme != login->scheme || !d->under_way)

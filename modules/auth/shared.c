@@ -66,7 +66,7 @@ bool shared_make(struct bt_error *err)
     return true;
 }
 
-void auth_key(uint8_t key[HASH_MAX], char kind, bt_str a, bt_str b)
+void auth_key(uint8_t key[HASH_MAX], char kind, bt_str a, bt_str b, bt_str c)
 {
     struct hash hash;
 
@@ -76,5 +76,7 @@ void auth_key(uint8_t key[HASH_MAX], char kind, bt_str a, bt_str b)
     hash_add_str(&hash, a);
     hash_add(&hash, "", 1);
     hash_add_str(&hash, b);
+    hash_add(&hash, "", 1);
+    hash_add_str(&hash, c);
     hash_end(&hash, key);
 }
