@@ -108,13 +108,6 @@ host_verify_strict on
 cachemgr_passwd secret all
 url_rewrite_program /bin/true -x
 redirect_program /bin/true
-request_header_access X-A deny all
-request_header_access X-A deny lan
-reply_header_access Server deny all
-request_header_replace User-Agent Nutscrape/1.0 (CP/M; 8-bit)
-reply_header_replace Server x
-request_header_add X-Site "main office" lan
-reply_header_add X-Site office
 delay_pools 2
 client_delay_pools 1
 response_delay_pool slow aggregate-restore=1000

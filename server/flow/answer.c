@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "flow/access.h"
 #include "flow/core.h"
+#include "flow/header_rules.h"
 #include "flow/pages.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -105,6 +106,8 @@ enum go step_refuse(struct bt_txn *txn)
         enum go go = access_own_answer(txn, &pass);
         if (!pass)
             return go;
+        if (header_rules[HEADER_REPLY] != NULL && txn->time.reply != 0 && !txn->reply_asked)
+            acl_forget(txn); /* what was said of an origin's answer does not hold for this one */
         bool bodyless = txn->req.method_id == METHOD_HEAD || body.len == 0;
         /* What is left of the request's body would be taken for the next request. */
         if (!txn->upload_over)

@@ -145,10 +145,10 @@ bool frame_offer(struct stream *stream, struct framed *f, struct frame_state *st
     return frame_keep(stream, o.iov, o.front, did);
 }
 
-struct writer frame_writer(struct bt_txn *txn, const struct head *received)
+struct writer frame_writer(struct bt_txn *txn, const struct head *received, size_t more)
 {
     size_t need = received->bytes + txn->answer_fields.len + txn->reply_fields.len +
-                  txn->overlay_bytes + txn->url.text.len + FRAME_ROOM;
+                  txn->overlay_bytes + txn->url.text.len + FRAME_ROOM + more;
 
     if (need <= BUFFER_OUT)
         return writer_on(buffer_out(), BUFFER_OUT);

@@ -66,17 +66,6 @@ KNOWN("delay_pool_uses_indirect_client", "on|off", "it speaks of delay_pools"),
 #undef NO_REWRITE
 
     /* ---- headers ---- */
-    UNBUILT_RULES("request_header_access", "word allow|deny fastacls+", "* allow all",
-                  BT_AT_UPSTREAM, "headers that it takes out would reach the origin"),
-    UNBUILT_RULES("reply_header_access", "word allow|deny fastacls+", "* allow all", BT_AT_RESPONSE,
-                  "headers that it takes out would reach the client"),
-    UNBUILT("request_header_replace", "word text", "the origin would see what it replaces"),
-    ALIAS("header_replace", "request_header_replace"),
-    UNBUILT("reply_header_replace", "word text", "the client would see what it replaces"),
-    UNBUILT_RULES("request_header_add", "word format fastacls", NULL, BT_AT_UPSTREAM,
-                  "an origin may decide by the header that is missing"),
-    UNBUILT_RULES("reply_header_add", "word format fastacls", NULL, BT_AT_RESPONSE,
-                  "a client may decide by the header that is missing"),
     KNOWN("check_hostnames", "on|off", "host names are checked in any case"),
     KNOWN("allow_underscore", "on|off", "underscores are letters in host names"),
     KNOWN("hostname_aliases", "word...", "loops are found by visible_hostname"),

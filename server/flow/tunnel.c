@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "flow/core.h"
+#include "flow/header_rules.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "http/hop.h"
@@ -43,8 +44,9 @@ static void tunnel_over(struct relay *relay, enum relay_why why)
 /* The head that opens the tunnel. */
 static bt_str tunnel_head(struct bt_txn *txn)
 {
+    struct header_pass pass;
     struct writer w;
-    const char *from;
+    char *from, *own;
     bt_str protocol;
 
     if (txn->req.method_id == METHOD_CONNECT) {
@@ -54,15 +56,21 @@ static bt_str tunnel_head(struct bt_txn *txn)
                                  BT_STR_ARGS(txn->reply_fields));
         return BT_STR("HTTP/1.1 200 Connection established\r\n\r\n");
     }
-    w = frame_writer(txn, &txn->rep);
+    pass = header_pass_begin(HEADER_REPLY, txn, &txn->rep);
+    w = frame_writer(txn, &txn->rep, pass.room);
     from = w.at;
     protocol = head_get(&txn->rep, HEADER_UPGRADE);
     hop_mark(&txn->rep);
     writer_status_line(&w, txn->rep.status, txn->rep.reason);
+    own = w.at;
     if (core->via)
         hop_via(&w, &txn->rep, core->via_text);
-    writer_fields(&w, &txn->rep);
+    header_pass_lines(&pass, &w, own);
+    header_pass_fields(&pass, &w, &txn->rep);
+    own = w.at;
     writer_str(&w, txn->reply_fields);
+    header_pass_lines(&pass, &w, own);
+    header_pass_end(&pass, &w);
     writer_field(&w, BT_STR("Upgrade"), protocol);
     writer_field(&w, BT_STR("Connection"), BT_STR("upgrade"));
     writer_end(&w);

@@ -328,7 +328,8 @@ BT_MUST bool frame_write(struct stream *, const struct framed *, int64_t *bytes)
  * its pieces. f->n and the last piece are made smaller where fewer can be offered, and f->last is
  * false after that, or when not all was taken. */
 BT_MUST bool frame_offer(struct stream *, struct framed *, struct frame_state *);
-/* Memory to build a head in: the worker's buffer, or the exchange's when that is too small. */
-struct writer frame_writer(struct bt_txn *, const struct head *received);
+/* Memory to build a head in, with `more` bytes than it needs by itself: the worker's buffer, or the
+ * exchange's when that is too small. */
+struct writer frame_writer(struct bt_txn *, const struct head *received, size_t more);
 
 #endif

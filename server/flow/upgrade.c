@@ -123,3 +123,8 @@ bt_str upgrade_offer(const struct bt_txn *txn)
 {
     return txn->upgrade != NULL ? txn->upgrade->offer : BT_STR_NONE;
 }
+
+void upgrade_drop(struct bt_txn *txn)
+{
+    txn->upgrade->offer = BT_STR_NONE;
+}

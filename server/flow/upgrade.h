@@ -24,5 +24,7 @@ bool upgrade_set(void *conf, const struct bt_line *, struct bt_error *);
 enum go upgrade_decide(struct bt_txn *);
 /* What to send as Upgrade; NONE: nothing. */
 bt_str upgrade_offer(const struct bt_txn *);
+/* None of them after all. Only while there is an offer. */
+void upgrade_drop(struct bt_txn *);
 
 #endif
