@@ -57,6 +57,7 @@ program_rows() {
 needs_of() {
     case $1 in
     acl_geoip) echo HAVE_MAXMINDDB ;;
+    tls) echo HAVE_OPENSSL ;;
     esac
 }
 
@@ -97,14 +98,19 @@ modules() {
 
 test_rows() {
     for source in $(files t/unit/test_*.c); do
-        unit=$(canon "${source%.c}")
+        unit=$(canon "${source%.c}") needs= libs=
+        case $source in
+        t/unit/test_tls_*.c) needs=HAVE_OPENSSL libs=' $(OPENSSL_LIBS)' ;; # takes in modules/tls
+        esac
+        [ -z "$needs" ] || echo "if $needs"
         echo "UNITS += ${source%.c}"
         echo "${unit}_SOURCES = $source"
         echo "${unit}_CPPFLAGS = \$(UNIT_CPPFLAGS)"
         echo "${unit}_LINK = \$(PLAIN_LINK)"
-        echo "${unit}_LDADD = \$(GROUP) \$(FLOORS) \$(END_GROUP) \$(CMOCKA_LIBS) \$(SERVER_LIBS)"
+        echo "${unit}_LDADD = \$(GROUP) \$(FLOORS) \$(END_GROUP) \$(CMOCKA_LIBS) \$(SERVER_LIBS)$libs"
         echo "${unit}_DEPENDENCIES = \$(FLOORS)"
         echo "OBJECTS_OF_UNIT += \$(${unit}_OBJECTS)"
+        [ -z "$needs" ] || echo endif
     done
     for source in $(files t/bench/bench_*.c); do
         bench=$(canon "${source%.c}")
@@ -231,6 +237,7 @@ libcrypt-dev header crypt.h
 # Some module is left out when one of these is not there.
 optional_packages='
 libmaxminddb-dev header maxminddb.h
+libssl-dev header openssl/core.h
 '
 test_packages='
 perl command prove
