@@ -157,7 +157,12 @@ enum go access_own_answer(struct bt_txn *txn, bool *pass)
 
 bt_str access_place(struct bt_txn *txn, const struct bt_line *line)
 {
-    return bt_str_printf(txn->arena, "%s:%u", line->name.file, (unsigned)line->name.line);
+    bt_str file = str_from(line->name.file);
+    char *text = bt_alloc_raw(txn->arena, file.len + 22), *at = text + file.len;
+
+    memcpy(text, file.at, file.len);
+    *at++ = ':';
+    return str_span(text, str_put_uint(at, line->name.line));
 }
 
 bt_str access_text(struct bt_txn *txn, const struct bt_line *line)

@@ -413,7 +413,9 @@ __attribute__((constructor)) static void changes_make(void)
         if (c == '"' || c == '\\')
             bits |= 1u << AS_C | 1u << AS_SHELL | 1u << AS_SD | 1u << AS_JSON;
         if (c < 32 || c > 126)
-            bits |= 1u << AS_SD | 1u << AS_JSON;
+            bits |= 1u << AS_SD;
+        if (c < 32 || c > 127)
+            bits |= 1u << AS_JSON;
         if (c == ']')
             bits |= 1u << AS_SD;
         if (c == '\t')
@@ -547,6 +549,15 @@ static char *put_json_char(char *at, uint8_t c)
 
 enum { JSON_WIDEST = 6 };
 
+/* Any byte in it that JSON, or a look at it, must not let pass? */
+static inline bool has_special(uint64_t word)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t quote = word ^ ('"' * ones), back = word ^ ('\\' * ones);
+
+    return (((word - 32 * ones) | (quote - ones) | (back - ones) | word) & 128 * ones) != 0;
+}
+
 static char *put_json_text(char *at, const char *end, bt_str text)
 {
     const char *from = text.at, *last = text.at + text.len;
@@ -556,10 +567,16 @@ static char *put_json_text(char *at, const char *end, bt_str text)
     *at++ = '"';
     while (from < last && end - at > JSON_WIDEST) {
         const char *plain = from, *stop = from + (end - at - JSON_WIDEST);
+        uint64_t word;
         size_t n;
 
         if (stop > last)
             stop = last;
+        for (; stop - from >= 8; from += 8) {
+            memcpy(&word, from, 8);
+            if (has_special(word))
+                break;
+        }
         while (from < stop && (changes[(uint8_t)*from] & 1u << AS_JSON) == 0)
             from++;
         n = (size_t)(from - plain);
@@ -589,6 +606,8 @@ static char *put_json(char *at, const char *end, const struct bt_value *value, b
     bt_str text;
 
     if (there && value->kind == BT_INT) {
+        if (end - at >= FIELD_TEXT)
+            return str_put_int(at, value->num);
         text = field_text(value, buf);
     } else {
         text = there ? field_text(value, buf) : BT_STR_NONE;
@@ -645,7 +664,11 @@ static char *fit(const struct step *step, char *from, char *at, const char *end)
 static char *put_number(const struct step *step, char *at, const char *end, int64_t number)
 {
     char digits[21];
-    size_t len = (size_t)(str_put_int(digits, number) - digits);
+    size_t len;
+
+    if (!step->zero && end - at >= (ptrdiff_t)sizeof digits)
+        return str_put_int(at, number);
+    len = (size_t)(str_put_int(digits, number) - digits);
     size_t zeros = step->zero && step->width > len ? step->width - len : 0;
 
     if (len + zeros > (size_t)(end - at))
