@@ -20,7 +20,8 @@
 
 enum {
     SHOWN_MAX = 160, /* bytes of a source line that are shown */
-    WORD_MAX = 80    /* bytes of a word that are quoted */
+    WORD_MAX = 80,   /* bytes of a word that are quoted */
+    TEXT_MAX = 1000  /* of a complaint; words may be any length */
 };
 
 void complain_init(struct bt_error *err, struct bt_arena *arena)
@@ -86,6 +87,18 @@ static struct complaint *place_for(struct bt_error *err, bool fault)
     return &err->list[err->n++];
 }
 
+/* Words of files that others write may stand in there, and it is printed on terminals. */
+static void make_harmless(char *text)
+{
+    size_t len = strlen(text);
+
+    for (size_t i = 0; i < len; i++)
+        if (is_control(text[i]) && text[i] != '\n')
+            text[i] = '?';
+    if (len > TEXT_MAX)
+        strcpy(text + TEXT_MAX - 3, "...");
+}
+
 static void add(struct bt_error *err, const struct bt_word *at, bool fault, const char *format,
                 va_list values)
 {
@@ -104,6 +117,7 @@ static void add(struct bt_error *err, const struct bt_word *at, bool fault, cons
         return;
     char *text = NULL;
     CHECK(vasprintf(&text, format, values) >= 0);
+    make_harmless(text);
     *one = (struct complaint){
         .fault = fault,
         .secret = err->secret,

@@ -594,8 +594,9 @@ static void tell(struct lists *lists, struct lists_result *result, FILE *out)
         result->values += file->values - bad;
         if (file->why != NULL) {
             result->missing++;
-            fprintf(out, "%s: error: cannot be read: %s; its %zu values stay as they were\n",
-                    file->path, file->why, file->values - bad);
+            unsigned long values = (unsigned long)file->values - bad;
+            fprintf(out, "%s: error: cannot be read: %s; its %lu value%s as they were\n",
+                    file->path, file->why, values, values == 1 ? " stays" : "s stay");
             continue;
         }
         fprintf(out, "%s: %lu value%s", file->path, (unsigned long)file->values - bad,

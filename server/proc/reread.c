@@ -101,6 +101,20 @@ static void log_lines(const char *text)
     }
 }
 
+static void not_whole(struct admin_call *call)
+{
+    char bad[40] = "", missing[60] = "";
+
+    if (r.result.bad > 0)
+        snprintf(bad, sizeof bad, "%lu line%s left out", r.result.bad,
+                 r.result.bad == 1 ? " was" : "s were");
+    if (r.result.missing > 0)
+        snprintf(missing, sizeof missing, "%u file%s could not be read", r.result.missing,
+                 r.result.missing == 1 ? "" : "s");
+    admin_failed(call, "%s%s%s; all else is in use", bad,
+                 bad[0] != '\0' && missing[0] != '\0' ? ", " : "", missing);
+}
+
 static void answer(const char *why)
 {
     struct admin_call *call = r.call;
@@ -113,9 +127,7 @@ static void answer(const char *why)
     if (why != NULL)
         admin_failed(call, "%s", why);
     else if (r.result.missing > 0 || r.result.bad > 0)
-        admin_failed(call, "%lu line%s left out, %u file%s could not be read; all else is in use",
-                     r.result.bad, r.result.bad == 1 ? " was" : "s were", r.result.missing,
-                     r.result.missing == 1 ? "" : "s");
+        not_whole(call);
     else
         admin_done(call);
 }

@@ -142,6 +142,20 @@ static void words_in_complaints(void **state)
     assert_string_equal(complain_word(&err, BT_STR("hunter2")), "(hidden)");
 }
 
+static void harmless_on_terminals(void **state)
+{
+    (void)state;
+    char word[5000];
+
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    bt_caution(&err, NULL, "\033]0;title\a is there\tonce");
+    (void)bt_complain(&err, NULL, "%s", word);
+    assert_string_equal(err.list[0].text, "?]0;title? is there\tonce");
+    assert_int_equal(strlen(err.list[1].text), 1000);
+    assert_string_equal(err.list[1].text + 996, "x...");
+}
+
 static void too_many(void **state)
 {
     (void)state;
@@ -159,7 +173,13 @@ static void too_many(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    KIT(counts),        KIT(sorted_and_once),    KIT(without_a_place),     KIT(too_many),
-    KIT(with_the_line), KIT(long_lines_are_cut), KIT(words_in_complaints),
+    KIT(counts),
+    KIT(sorted_and_once),
+    KIT(without_a_place),
+    KIT(too_many),
+    KIT(harmless_on_terminals),
+    KIT(with_the_line),
+    KIT(long_lines_are_cut),
+    KIT(words_in_complaints),
 };
 UNIT_MAIN(tests)
