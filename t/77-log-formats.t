@@ -90,6 +90,19 @@ $said = eval { $json->decode($line) } // {};
 is $said->{end}, 200, 'a value that is too long is cut, and the others stay';
 ok length($said->{a} // '') > 100 && ($said->{a} // '') =~ /^"+$/, 'it is not empty';
 
+# --- codes of what is not here ---------------------------------------------------------------------------
+
+# Each is "-" and nothing but that, whatever becomes of its beginning.
+my @later = map { ("ssl::$_", "tls::$_") } qw(>sni bump_mode <cert_errors >negotiated_version);
+push @later, qw(icap::tt icap::to icap::<service_name us http::us busy_time transport::>connection_id >handshake adapt::sum_trs proxy_protocol::>h);
+my $bare = proxy("logformat later " . join(' ', map { "%$_" } @later) . "\naccess_log stdio:\@DIR\@/later.log later\naccess_log stdio:\@DIR\@/icap.log icap_squid\n");
+get($bare, $origin->url('/x'));
+my ($got) = lines_of($bare, 'later.log', 1);
+my @values = split / /, $got;
+is scalar @values, scalar @later, 'a word for each';
+is scalar(grep { /::|[a-z]_[a-z]/ } @values), 0, 'none is its own name';
+like((lines_of($bare, 'icap.log', 1))[0], qr{^\d+\.\d{3} - 127\.0\.0\.1 -/- - - - - -/- -$}, 'icap_squid is known');
+
 # --- whom logs show, and spellings of other times ----------------------------------------------------------
 
 my $old = proxy(<<'CONF');

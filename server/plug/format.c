@@ -48,6 +48,8 @@ static const struct {
                  "\"%{User-Agent}>h\" %Ss:%Sh"},
     {"referrer", "%ts.%03tu %>a %{Referer}>h %ru"},
     {"useragent", "%>a [%tl] \"%{User-Agent}>h\""},
+    {"icap_squid", "%ts.%03tu %6icap::tr %>A %icap::to/%03icap::Hs %icap::<st %icap::rm "
+                   "%icap::ru %un -/%icap::<A -"},
     /* Ours. */
     {"json",
      "{\"time\":%jts.%03tu,\"request\":%jsn,\"client\":%j>a,\"client_port\":%j>p,\"user\":%jun,"
@@ -102,6 +104,22 @@ static const char *const later[] = {"adapt::<last_h",
                                     "ssl::>received_supported_version",
                                     "ssl::<received_supported_version",
                                     "transport::>connection_id",
+                                    "icap::<A",
+                                    "icap::<a",
+                                    "icap::<service_name",
+                                    "icap::ru",
+                                    "icap::rm",
+                                    "icap::>st",
+                                    "icap::<st",
+                                    "icap::<bs",
+                                    "icap::tr",
+                                    "icap::tio",
+                                    "icap::to",
+                                    "icap::Hs",
+                                    "icap::>h",
+                                    "icap::<h",
+                                    "us",
+                                    "busy_time",
                                     NULL};
 
 bt_str format_preset(bt_str name)
@@ -274,17 +292,31 @@ static bool unknown(struct compiler *c, size_t from, size_t len)
 /* The length of the longest code of later[] that the text begins with. */
 static size_t later_len(bt_str text)
 {
-    size_t longest = 0;
+    size_t longest = 0, skip = str_starts(text, BT_STR("http::")) ? 6 : 0;
 
+    text = str_skip(text, skip);
     for (const char *const *code = later; *code != NULL; code++)
         if (str_starts(text, str_from(*code)) && strlen(*code) > longest)
             longest = strlen(*code);
-    return longest;
+    return longest == 0 ? 0 : longest + skip;
+}
+
+/* tls:: is another word for ssl::, and would else be %tl with text behind it. */
+static bt_str as_ssl(struct compiler *c, bt_str text)
+{
+    char *copy;
+
+    if (!str_starts(text, BT_STR("tls::")))
+        return text;
+    copy = bt_alloc_raw(c->arena, text.len);
+    memcpy(copy, text.at, text.len);
+    memcpy(copy, "ssl::", 5);
+    return (bt_str){copy, text.len};
 }
 
 static bool find_field(struct compiler *c, struct step *step)
 {
-    bt_str rest = str_skip(c->text, c->at), code;
+    bt_str rest = as_ssl(c, str_skip(c->text, c->at)), code;
     size_t len, missing = later_len(rest);
 
     step->field = field_by_code(c->registry, rest, &len);
