@@ -189,6 +189,7 @@ for my $workers (0, 4) {
         '/head' => sub { return { @live, (map { ("X-$_" => 'y' x 1000) } 1 .. 25), body => 'after a large head' } },
         '/head-too-big' => sub { return { @live, (map { ("X-$_" => 'y' x 1000) } 1 .. 90), body => 'after a head that is too large' } },
         '/b' => { @live, body => $long, hold => 1 },
+        '/address' => sub { return { @live, Vary => 'X-Forwarded-For', body => 'for ' . ($_[0]{head} =~ /^X-Forwarded-For: (.*?)\r/mi)[0] } },
     );
     my $proxy = proxy("cache_mem 16 MB\nacl purge method PURGE\n");
     my $wrong = 0;
@@ -209,6 +210,9 @@ for my $workers (0, 4) {
     is $origin->hits('/head'), 1, 'is kept, too';
     is scalar(grep { get($proxy, $origin->url('/head'))->header("X-$_") ne 'y' x 1000 } 1 .. 25), 0, 'whole';
     is get($proxy, $origin->url('/head-too-big'))->status, 502, 'one that is too large is refused' for 1 .. 2;
+
+    my $where = sub { return request($proxy, GET => $origin->url('/address'), from => "127.0.0.$_[0]")->body };
+    is $where->($_), "for 127.0.0.$_", "an answer for the address 127.0.0.$_" for 2, 3, 2;
 
     # PURGE while it is fetched: each has all of it, and who comes later asks anew.
     my @conns = asks(5, $proxy, $origin->url('/b'));

@@ -34,7 +34,7 @@ sub version_now { return int(time / STEP) }
 
 # --- the origin ---------------------------------------------------------------------------------------
 # /KIND/SIZE/NUMBER. KIND: l length, c chunked, s slow, x dies in the middle, y likewise in chunks,
-# v varies by X-V, n no-cache, p private, h the herd's. Odd numbers stay fresh until they are purged.
+# v varies by X-V, n no-cache, p private, w stale-while-revalidate, h the herd's. Odd numbers stay fresh until they are purged.
 sub origin_says
 {
     my ($head) = @_;
@@ -44,7 +44,8 @@ sub origin_says
     my $version = version_now();
     $variant //= '-';
     my $etag = "\"$version.$variant\"";
-    my $control = $kind eq 'n' ? 'no-cache' : $kind eq 'p' ? 'private, max-age=60' : $number % 2 ? 'max-age=600' : 'max-age=2';
+    return "HTTP/1.1 204 No Content\r\n\r\n" if $method eq 'POST';
+    my $control = $kind eq 'w' ? 'max-age=1, stale-while-revalidate=8' : $kind eq 'n' ? 'no-cache' : $kind eq 'p' ? 'private, max-age=60' : $number % 2 ? 'max-age=600' : 'max-age=2';
     my $fields = "Date: " . POSIX::strftime('%a, %d %b %Y %H:%M:%S GMT', gmtime) . "\r\nETag: $etag\r\nCache-Control: $control\r\n"
         . ($kind eq 'v' ? "Vary: X-V\r\n" : '');
 
@@ -92,12 +93,13 @@ sub origin_loop
             my $c = $conn{ fileno $socket } or next;
             my $n = sysread $socket, $c->{in}, 65536, length $c->{in};
             if (!$n && (defined $n || $! != EAGAIN)) { delete $conn{ fileno $socket }; CORE::close($socket); next }
-            while ($c->{out} eq '' && !@{ $c->{later} } && $c->{in} =~ s/^(.*?\r\n\r\n)//s) {
+            while ($c->{out} eq '' && !@{ $c->{later} } && $c->{in} =~ s/^((?!POST).*?\r\n\r\n|POST.*?\r\n\r\n(?=x))//s) {
                 my $head = $1;
+                substr $c->{in}, 0, 1, '' if $head =~ /^POST/;      # its body
                 $fetches++;
                 $herd{$1}++ if $head =~ m{ (?:http://[^/]+)?(/h/\S+)};
                 ($c->{out}, @{ $c->{later} }) = origin_says($head);
-                $c->{ends} = $head =~ m{ (?:http://[^/]+)?/[xy]/} && $c->{out} !~ /^HTTP\S+ 304/ && $head !~ /^HEAD/;
+                $c->{ends} = $head =~ m{ (?:http://[^/]+)?/[xy]/} && $c->{out} !~ /^HTTP\S+ 304/ && $head !~ /^(?:HEAD|POST)/;
                 $c->{due} = $now + 0.05;
             }
         }
@@ -150,6 +152,7 @@ push @paths, map { sprintf '/%s/%d/%d', (qw(l c))[$_ % 2], 100_000 + 95_000 * $_
 push @paths, map { sprintf '/s/%d/%d', 30_000 * $_, $_ } 1 .. 8;
 push @paths, map { sprintf '/%s/%d/%d', (qw(x y))[$_ % 2], 20_000 * $_, $_ } 1 .. 6;
 push @paths, map { sprintf '/v/%d/%d', 700 * $_ * $_, $_ } 1 .. 12;
+push @paths, map { sprintf '/w/%d/%d', 5000 * $_ * $_, $_ } 1 .. 5;
 push @paths, map { sprintf '/%s/%d/%d', (qw(n p))[$_ % 2], 3000 * $_, $_ } 1 .. 6;
 
 my ($host, $port) = $proxy->addr =~ /^(.*):(\d+)$/;
@@ -187,8 +190,12 @@ sub new_request
         push @fields, "If-None-Match: $ask{known}";
     } elsif ($dice == 13) {
         push @fields, 'Cache-Control: no-cache';
+    } elsif ($dice == 14) {
+        $ask{method} = 'POST';
+        push @fields, 'Content-Length: 1';
     }
-    $ask{text} = "$ask{method} $site$path HTTP/1.1\r\nHost: x\r\n" . join('', map { "$_\r\n" } @fields) . "\r\n";
+    $ask{text} = "$ask{method} $site$path HTTP/1.1\r\nHost: x\r\n" . join('', map { "$_\r\n" } @fields) . "\r\n"
+        . ($ask{method} eq 'POST' ? 'x' : '');
     return \%ask;
 }
 
@@ -200,6 +207,7 @@ sub new_conn
     $socket->blocking(0);
     my $c = { socket => $socket, in => '', asked => [], next_read => 0, slow => $slow, left => 1 + int rand 6 };
     $c->{leaves} = int rand 300_000 if rand 12 < 1;
+    $c->{leaves_at} = time + rand 0.3 if rand 20 < 1;
     connect $socket, $address or $! == EINPROGRESS or return;
     setsockopt $socket, IPPROTO_TCP, TCP_NODELAY, 1;
     more_requests($c);
@@ -228,7 +236,7 @@ sub head_read
     ($now->{status}) = $text =~ m{^HTTP/1\.1 (\d+)};
     $now->{head} = $text;
     ($now->{etag}) = $text =~ /^ETag: (\S+)\r/mi;
-    if ($now->{method} eq 'HEAD' || ($now->{status} // 0) == 304) {
+    if ($now->{method} eq 'HEAD' || ($now->{status} // 0) =~ /^[23]04$/) {
         $now->{need} = 0;
     } elsif ($text =~ /^Transfer-Encoding: chunked/mi) {
         $now->{chunked} = 1;
@@ -296,13 +304,19 @@ sub check
         $purged{$path} = int($now->{begun} / STEP);            # what was fetched before is not found again
         return;
     }
+    if ($now->{method} eq 'POST') {
+        wrong($c, "status $status") if $status != 204;
+        $purged{$path} = int($now->{begun} / STEP);
+        return;
+    }
     return if $status == 502 && $kind =~ /[xy]/;
     return wrong($c, "status $status:\n$now->{head}") unless $status =~ /^(?:200|206|304)$/;
     my ($version, $variant) = ($now->{etag} // '') =~ /^"(\d+)\.([\w-]+)"$/ or return wrong($c, "no ETag:\n$now->{head}");
     wrong($c, "variant $variant, not $now->{variant}") if $variant ne $now->{variant};
     my ($number) = $path =~ m{/(\d+)$};
     wrong($c, "version $version came up now") if $version > version_now();
-    wrong($c, "too old: $version, begun " . int($now->{begun} / STEP)) if $number % 2 == 0 && $kind ne 'p' && $version < int(($now->{begun} - 4) / STEP) - 1;
+    my $life = $kind eq 'w' ? 12 : $kind eq 'n' ? 1 : $number % 2 ? 9999 : 4;
+    wrong($c, "too old: $version, begun " . int($now->{begun} / STEP)) if $version < int(($now->{begun} - $life) / STEP) - 1;
     wrong($c, "version $version was purged at $now->{floor}") if $version < $now->{floor};
     if ($status == 304) {
         return wrong($c, 'nobody asked for 304') if !defined $now->{known};
@@ -397,12 +411,16 @@ sub play
             if ($c->{next_read} <= $now) { $reads->add($c->{socket}) } else { $sleeps = 1 }
             $writes->add($c->{socket}) if $c->{out} ne '';
         }
-        my ($r, $w) = IO::Select->select($reads, $writes, undef, $sleeps ? 0.02 : 0.2);
+        my ($r, $w) = IO::Select->select($reads, $writes, undef, $sleeps || grep({ $_->{leaves_at} } @conns) ? 0.02 : 0.2);
         for my $c (map { $of{$_} } @{ $w // [] }) {
             my $n = syswrite $c->{socket}, $c->{out};
             if (defined $n) { substr $c->{out}, 0, $n, '' } elsif ($! != EAGAIN) { $c->{out} = '' }
         }
         conn_read($_) for grep { !$_->{over} } map { $of{$_} } @{ $r // [] };
+        for my $c (grep { !$_->{over} && $_->{leaves_at} && $_->{leaves_at} < time } @conns) {
+            check($c, 0) if $c->{now};
+            over($c, 'left');
+        }
         for my $c (grep { !$_->{over} && @{ $_->{asked} } } @conns) {
             next if time - $c->{asked}[0]{begun} < BOUND * (1 + @{ $c->{asked} });
             push @wrong, "stuck: $c->{asked}[0]{method} $c->{asked}[0]{path}, " . ($c->{now} ? length($c->{now}{body}) . " bytes of body" : 'no head')
@@ -461,7 +479,7 @@ diag $_ for @all_wrong[0 .. ($#all_wrong > 20 ? 20 : $#all_wrong)];
 cmp_ok $killed, '>=', SECONDS / 3, 'workers were killed';
 cmp_ok $reloads, '>=', 1, 'and reloaded';
 cmp_ok $all{exchanges} // 0, '>=', 20 * SECONDS, 'there was something to do';
-cmp_ok $all{$_} // 0, '>=', 1, "some: $_" for qw(200 206 304 404 left cut);
+cmp_ok $all{$_} // 0, '>=', 1, "some: $_" for qw(200 204 206 304 404 left cut);
 cmp_ok $all{lost} // 0, '<=', ($killed + 1) * PROCESSES * CONNS, 'only those of a dead worker are lost';
 cmp_ok $herd->{fetched}, '<=', 2 * $herd->{herds} + $killed, 'herds are fetched for once';
 

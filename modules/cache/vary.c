@@ -43,6 +43,9 @@ static bool line_add(struct vary *v, bt_str line)
     while (fields_member(&line, &member)) {
         if (bt_str_eq(member, BT_STR("*")) || !fields_is_token(member))
             return false;
+        /* What the origin gets there is the client's address, of which the request says nothing. */
+        if (bt_str_eq_nocase(member, BT_STR("X-Forwarded-For")))
+            return false;
         if (!name_add(v, member))
             return false;
     }

@@ -32,6 +32,7 @@ static void names(void **state)
         {"Vary:\nVary: *", VARY_ANY, NULL},
         {"Vary: *, Foo", VARY_ANY, NULL},
         {"Vary: Foo, *", VARY_ANY, NULL},
+        {"Vary: Foo, x-forwarded-for", VARY_ANY, NULL},
         {"Vary: Foo\nVary: Bar\nVary: *", VARY_ANY, NULL},
         {"Vary: Foo Bar", VARY_ANY, NULL},
         {"Vary: Foo; Bar", VARY_ANY, NULL},
