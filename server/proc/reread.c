@@ -103,7 +103,7 @@ static void log_lines(const char *text)
 
 static void not_whole(struct admin_call *call)
 {
-    char bad[40] = "", missing[60] = "";
+    char bad[48] = "", missing[64] = "";
 
     if (r.result.bad > 0)
         snprintf(bad, sizeof bad, "%lu line%s left out", r.result.bad,
