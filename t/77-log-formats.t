@@ -1,6 +1,7 @@
 # 77-log-formats.t - access logs: our own formats, what hostile bytes do to any format, old spellings.
 use Bobtail::Test;
 use JSON::PP ();
+use MIME::Base64 qw(encode_base64);
 
 my $origin = origin(
     '/odd' => { body => 'odd', 'Content-Type' => 'text/plain x; charset=utf-8' },
@@ -102,6 +103,21 @@ my @values = split / /, $got;
 is scalar @values, scalar @later, 'a word for each';
 is scalar(grep { /::|[a-z]_[a-z]/ } @values), 0, 'none is its own name';
 like((lines_of($bare, 'icap.log', 1))[0], qr{^\d+\.\d{3} - 127\.0\.0\.1 -/- - - - - -/- -$}, 'icap_squid is known');
+
+# --- a name that was not proven is logged, and nothing else believes it ---------------------------------------
+
+my $login = proxy(<<'CONF', files => { passwd => "kim:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n" });
+auth_param basic program /usr/lib/squid/basic_ncsa_auth @DIR@/passwd
+acl known proxy_auth REQUIRED
+http_access allow known
+logformat who %un %ul %credentials %>Hs
+access_log stdio:@DIR@/who.log who
+CONF
+for my $password (qw(secret wrong)) {
+    get($login, $origin->url('/'), headers => [ 'Proxy-Authorization' => 'Basic ' . encode_base64("kim:$password", '') ]);
+}
+get($login, $origin->url('/'));
+is_deeply [ lines_of($login, 'who.log', 3) ], [ 'kim kim kim 200', 'kim kim - 407', '- - - 407' ], 'names of logins';
 
 # --- whom logs show, and spellings of other times ----------------------------------------------------------
 

@@ -177,6 +177,7 @@ void basic_login(struct login *login, bt_str credentials)
         login_bad(login, BT_STR_NONE);
         return;
     }
+    bt_who_set(login->txn, BT_WHO_CLAIMED, basic->user);
     basic->extras = auth_extras(login->scheme, login->txn);
     auth_key(key, 'B', basic->user, basic->password, basic->extras);
     bt_str by = {(const char *)key, sizeof key};

@@ -499,6 +499,7 @@ void digest_login(struct login *login, bt_str credentials)
     }
     if (scheme->utf8)
         digest->username = auth_utf8(arena, digest->username);
+    bt_who_set(login->txn, BT_WHO_CLAIMED, digest->username);
     if (nonce_look(scheme, digest) == NONCE_FORGED) {
         /* Of another server, or of this one before it was started anew. */
         stale(login);

@@ -140,15 +140,21 @@ static bool text(struct bt_value *out, bt_str value)
         (void)arg;                                                                                 \
         return text(out, bt_who(txn, which));                                                      \
     }
-WHO_FIELD(user_login, BT_WHO_LOGIN)
+WHO_FIELD(user_proven, BT_WHO_LOGIN)
 WHO_FIELD(user_external, BT_WHO_EXTERNAL)
 WHO_FIELD(external_tag, BT_WHO_TAG)
 WHO_FIELD(external_log, BT_WHO_LOG)
 WHO_FIELD(external_message, BT_WHO_MESSAGE)
 
+/* Logs have the name of a login that failed, too: nobody else may take it for somebody's. */
+static bool user_login(struct bt_txn *txn, bt_str arg, struct bt_value *out)
+{
+    return user_proven(txn, arg, out) || (txn->told && text(out, bt_who(txn, BT_WHO_CLAIMED)));
+}
+
 static bool user_name(struct bt_txn *txn, bt_str arg, struct bt_value *out)
 {
-    return user_login(txn, arg, out) || user_external(txn, arg, out);
+    return user_proven(txn, arg, out) || user_external(txn, arg, out) || user_login(txn, arg, out);
 }
 
 /* Every note, as a header field each. */
@@ -201,8 +207,9 @@ static bool note_value(struct bt_txn *txn, bt_str arg, struct bt_value *out)
     }
 static const struct bt_field rows[] = {
     ROW("user.name", "un", user_name, "Name of the user, from whoever knows it best."),
-    ROW("user.login", "ul", user_login, "Name that the user logged in with."),
-    ROW("user.credentials", "credentials", user_login,
+    ROW("user.login", "ul", user_login,
+        "Name that the user logged in with; in logs also one that was not proven."),
+    ROW("user.credentials", "credentials", user_proven,
         "The part of the proof that may be told: the name."),
     ROW("user.external", "ue ui", user_external, "Name of the user from an external helper."),
     ROW("external.tag", "et", external_tag, "Tag from an external helper."),
