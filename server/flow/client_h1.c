@@ -36,23 +36,23 @@ static void h1_framing(struct bt_txn *txn, struct writer *w, int64_t length)
 
 static void h1_head(struct bt_txn *txn, int64_t length)
 {
-    struct header_pass pass = header_pass_begin(HEADER_REPLY, txn, &txn->rep);
-    struct writer w = frame_writer(txn, &txn->rep, pass.room);
+    struct header_pass *pass = header_pass_begin(HEADER_REPLY, txn, &txn->rep);
+    struct writer w = frame_writer(txn, &txn->rep, header_pass_room(pass));
     char *from = w.at, *own;
 
     writer_status_line(&w, txn->rep.status, txn->rep.reason);
     own = w.at;
     if (core->via)
         hop_via(&w, &txn->rep, core->via_text);
-    header_pass_lines(&pass, &w, own);
-    header_pass_fields(&pass, &w, &txn->rep);
+    header_pass_lines(pass, &w, own);
+    header_pass_fields(pass, &w, &txn->rep);
     own = w.at;
     writer_str(&w, txn->answer_fields);
     writer_str(&w, txn->reply_fields);
     if (pages->show_rule && txn->rule != NULL)
         writer_field(&w, BT_STR("X-Bobtail-Rule"), access_place(txn, txn->rule));
-    header_pass_lines(&pass, &w, own);
-    header_pass_end(&pass, &w);
+    header_pass_lines(pass, &w, own);
+    header_pass_end(pass, &w);
     h1_framing(txn, &w, length);
     if (!core->client_persistent || session_draining() || session_aged(txn->session))
         txn->keep_client = false;
@@ -67,19 +67,19 @@ static void h1_head(struct bt_txn *txn, int64_t length)
 
 static bool h1_interim(struct bt_txn *txn, const struct head *head)
 {
-    struct header_pass pass;
+    struct header_pass *pass;
     struct writer w;
     char *from;
 
     if (txn->req.minor == 0)
         return true; /* RFC 9110 15.2: never to HTTP/1.0 */
     pass = header_pass_begin(HEADER_REPLY, txn, head);
-    w = frame_writer(txn, head, pass.room);
+    w = frame_writer(txn, head, header_pass_room(pass));
     from = w.at;
     writer_status_line(&w, head->status, head->reason);
-    header_pass_fields(&pass, &w, head);
-    header_pass_end(&pass, &w);
-    if (pass.rules != NULL)
+    header_pass_fields(pass, &w, head);
+    header_pass_end(pass, &w);
+    if (pass != NULL)
         acl_forget(txn); /* what they said of this one does not hold for the answer */
     writer_end(&w);
     struct framed f = {.head = {from, (size_t)(w.at - from)}};

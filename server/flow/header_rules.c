@@ -355,7 +355,7 @@ bool header_rules_pass(const struct header_pass *pass, enum header_id id, bt_str
 {
     bt_str sent = value;
 
-    return pass->rules == NULL || (passes(pass, id, header_name(id), &sent) && sent.at == value.at);
+    return pass == NULL || (passes(pass, id, header_name(id), &sent) && sent.at == value.at);
 }
 
 void header_rules_fields(const struct header_pass *pass, struct writer *w, const struct head *head)
@@ -432,16 +432,17 @@ static size_t lines_in(bt_str text)
     return n;
 }
 
-struct header_pass header_rules_begin(const struct header_rules *rules, struct bt_txn *txn,
-                                      const struct head *head)
+struct header_pass *header_rules_begin(const struct header_rules *rules, struct bt_txn *txn,
+                                       const struct head *head)
 {
-    struct header_pass pass = {.rules = rules, .txn = txn, .added = additions(rules, txn)};
+    struct header_pass *pass = bt_alloc(txn->arena, sizeof *pass);
 
-    pass.room = pass.added.len;
+    *pass = (struct header_pass){.rules = rules, .txn = txn, .added = additions(rules, txn)};
+    pass->room = pass->added.len;
     if (rules->longest > 0)
-        pass.room += rules->longest *
-                     (head->n + lines_in(txn->answer_fields) + lines_in(txn->reply_fields) +
-                      txn->overlay_bytes / sizeof ": \r\n" + OWN_LINES);
+        pass->room += rules->longest *
+                      (head->n + lines_in(txn->answer_fields) + lines_in(txn->reply_fields) +
+                       txn->overlay_bytes / sizeof ": \r\n" + OWN_LINES);
     return pass;
 }
 

@@ -18,33 +18,39 @@ enum header_side { HEADER_REQUEST, HEADER_REPLY };
 /* Of this worker; NULL: there are none. */
 extern const struct header_rules *header_rules[2];
 
+/* NULL: everything passes. */
 struct header_pass {
-    const struct header_rules *rules; /* NULL: everything passes */
+    const struct header_rules *rules;
     struct bt_txn *txn;
     bt_str added; /* whole lines */
     size_t room;  /* by how much the head may grow */
 };
 
-struct header_pass header_rules_begin(const struct header_rules *, struct bt_txn *,
-                                      const struct head *);
+struct header_pass *header_rules_begin(const struct header_rules *, struct bt_txn *,
+                                       const struct head *);
 void header_rules_fields(const struct header_pass *, struct writer *, const struct head *);
 void header_rules_lines(const struct header_pass *, struct writer *, char *from);
 /* Whether a field of that id and value would pass, unchanged. */
 bool header_rules_pass(const struct header_pass *, enum header_id, bt_str value);
 
-/* Before the writer is made, which is to have `room` more. */
-static inline struct header_pass header_pass_begin(enum header_side side, struct bt_txn *txn,
-                                                   const struct head *head)
+/* Before the writer is made. */
+static inline struct header_pass *header_pass_begin(enum header_side side, struct bt_txn *txn,
+                                                    const struct head *head)
 {
     if (header_rules[side] == NULL)
-        return (struct header_pass){.rules = NULL};
+        return NULL;
     return header_rules_begin(header_rules[side], txn, head);
+}
+/* What the writer must have room for beside the head. */
+static inline size_t header_pass_room(const struct header_pass *pass)
+{
+    return pass != NULL ? pass->room : 0;
 }
 /* The fields of a head, as writer_fields(). */
 static inline void header_pass_fields(const struct header_pass *pass, struct writer *w,
                                       const struct head *head)
 {
-    if (pass->rules == NULL)
+    if (pass == NULL)
         writer_fields(w, head);
     else
         header_rules_fields(pass, w, head);
@@ -52,13 +58,13 @@ static inline void header_pass_fields(const struct header_pass *pass, struct wri
 /* Whole lines that were written from `from` on. */
 static inline void header_pass_lines(const struct header_pass *pass, struct writer *w, char *from)
 {
-    if (pass->rules != NULL)
+    if (pass != NULL)
         header_rules_lines(pass, w, from);
 }
 /* What is added, to which no rule is applied. */
 static inline void header_pass_end(const struct header_pass *pass, struct writer *w)
 {
-    if (pass->rules != NULL)
+    if (pass != NULL)
         writer_str(w, pass->added);
 }
 

@@ -44,7 +44,7 @@ static void tunnel_over(struct relay *relay, enum relay_why why)
 /* The head that opens the tunnel. */
 static bt_str tunnel_head(struct bt_txn *txn)
 {
-    struct header_pass pass;
+    struct header_pass *pass;
     struct writer w;
     char *from, *own;
     bt_str protocol;
@@ -57,7 +57,7 @@ static bt_str tunnel_head(struct bt_txn *txn)
         return BT_STR("HTTP/1.1 200 Connection established\r\n\r\n");
     }
     pass = header_pass_begin(HEADER_REPLY, txn, &txn->rep);
-    w = frame_writer(txn, &txn->rep, pass.room);
+    w = frame_writer(txn, &txn->rep, header_pass_room(pass));
     from = w.at;
     protocol = head_get(&txn->rep, HEADER_UPGRADE);
     hop_mark(&txn->rep);
@@ -65,12 +65,12 @@ static bt_str tunnel_head(struct bt_txn *txn)
     own = w.at;
     if (core->via)
         hop_via(&w, &txn->rep, core->via_text);
-    header_pass_lines(&pass, &w, own);
-    header_pass_fields(&pass, &w, &txn->rep);
+    header_pass_lines(pass, &w, own);
+    header_pass_fields(pass, &w, &txn->rep);
     own = w.at;
     writer_str(&w, txn->reply_fields);
-    header_pass_lines(&pass, &w, own);
-    header_pass_end(&pass, &w);
+    header_pass_lines(pass, &w, own);
+    header_pass_end(pass, &w);
     writer_field(&w, BT_STR("Upgrade"), protocol);
     writer_field(&w, BT_STR("Connection"), BT_STR("upgrade"));
     writer_end(&w);

@@ -238,8 +238,8 @@ static void request_login(struct bt_txn *txn, struct writer *w)
 static bt_str request_head(struct bt_txn *txn)
 {
     struct head *req = &txn->req;
-    struct header_pass pass = header_pass_begin(HEADER_REQUEST, txn, req);
-    struct writer w = frame_writer(txn, req, pass.room);
+    struct header_pass *pass = header_pass_begin(HEADER_REQUEST, txn, req);
+    struct writer w = frame_writer(txn, req, header_pass_room(pass));
     char *from = w.at, *own;
     char client[ADDR_TEXT];
     size_t client_len = addr_print_sockaddr(&txn->session->peer.any, client);
@@ -257,16 +257,16 @@ static bt_str request_head(struct bt_txn *txn)
         hop_via(&w, req, core->via_text);
     hop_forwarded_for(&w, req, (enum forwarded_for)core->forwarded_for,
                       (bt_str){client, client_len});
-    header_pass_lines(&pass, &w, own);
-    header_pass_fields(&pass, &w, req);
+    header_pass_lines(pass, &w, own);
+    header_pass_fields(pass, &w, req);
     own = w.at;
     if (txn->overlay != NULL)
         heads_overlay(txn, &w);
     request_login(txn, &w);
-    header_pass_lines(&pass, &w, own);
-    header_pass_end(&pass, &w);
+    header_pass_lines(pass, &w, own);
+    header_pass_end(pass, &w);
     writer_framing(&w, txn->upload.kind, req->content_length);
-    if (upgrade_offer(txn).len > 0 && !header_rules_pass(&pass, HEADER_UPGRADE, upgrade_offer(txn)))
+    if (upgrade_offer(txn).len > 0 && !header_rules_pass(pass, HEADER_UPGRADE, upgrade_offer(txn)))
         upgrade_drop(txn);
     if (upgrade_offer(txn).len > 0) {
         writer_field(&w, BT_STR("Upgrade"), upgrade_offer(txn));
