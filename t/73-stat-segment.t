@@ -87,6 +87,7 @@ for (
     like $answer->{output}, $message, 'and a reason';
 }
 like ctl($proxy, 'help')->{output}, qr/^  stats .*^  workers /ms, 'help lists the commands';
+is ctl($proxy, $_)->{output}, ctl($proxy, 'help')->{output}, "so does $_" for '-h', '--help';
 like ctl($proxy, 'version')->{output}, qr/^Bobtail Cache: Version \d/, 'version';
 my $nobody = run_program($ENV{BOBTAILCTL}, '-s', $proxy->file('nobody'), 'stats');
 is $nobody->{status}, 2, 'no server: status 2';

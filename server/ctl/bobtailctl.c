@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,8 @@ static int help(void)
          "Without either: " SYSCONFDIR "/bobtail.conf, if it names one, else " LOCALSTATEDIR
          "/run/bobtail/control.\n");
     for (size_t i = 0; i < COMMANDS; i++) {
-        printf("  %s %s\n", commands[i].word, commands[i].more);
+        printf("  %s%s%s\n", commands[i].word, commands[i].more[0] != '\0' ? " " : "",
+               commands[i].more);
         printf("             %s\n", commands[i].doc);
     }
     return FINE;
@@ -176,12 +178,13 @@ static int show_answer(int fd)
 
 int main(int argc, char **argv)
 {
+    static const struct option words[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     const char *path = NULL, *conf = NULL;
     int option, fd = -1, status;
     bool readable = true;
 
     /* "+": what follows the command is the server's to understand. */
-    while ((option = getopt(argc, argv, "+s:f:h")) != -1)
+    while ((option = getopt_long(argc, argv, "+s:f:h", words, NULL)) != -1)
         switch (option) {
         case 's':
             path = optarg;

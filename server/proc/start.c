@@ -11,6 +11,7 @@
 #include <string.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/addr.h"
@@ -248,6 +249,8 @@ static bool take_pidfile(struct start *start)
     }
     if (path == NULL)
         return true;
+    if (!given && geteuid() == 0)
+        (void)mkdir(LOCALSTATEDIR "/run", 0755); /* nobody else makes it below a prefix */
     switch (pidfile_take(&start->pidfile, path, &holder)) {
     case PIDFILE_FINE:
         return true;
