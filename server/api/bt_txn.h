@@ -76,7 +76,7 @@ enum bt_who {
     BT_WHO_TAG,      /* tag by an external ACL; the first one stands */
     BT_WHO_LOG,      /* text for logs by an external ACL */
     BT_WHO_MESSAGE,  /* why a helper refused, for error pages */
-    BT_WHO_CLAIMED,  /* name that somebody says is his, proven or not: for logs, and for nothing else */
+    BT_WHO_CLAIMED, /* name that somebody says is his, proven or not: for logs, and for nothing else */
     BT_WHO_END
 };
 BT_API void bt_who_set(struct bt_txn *, enum bt_who, bt_str);
