@@ -138,11 +138,14 @@ if (!$origin_pid) {
 CORE::close($_) for $listener, $its;
 
 # --- the proxy ----------------------------------------------------------------------------------------
-my $proxy = proxy(<<'CONF', workers => 4);
-cache_mem 24 MB
+my $mem = $ENV{STORM_MEM} // '24 MB';
+my $proxy = proxy(<<"CONF", workers => 4);
+cache_mem $mem
 maximum_object_size_in_memory 4 MB
 acl purge method PURGE
 quick_abort_min 64 KB
+acl whole urlpath_regex ^/[scv]/
+range_offset_limit none whole
 CONF
 
 # --- clients ------------------------------------------------------------------------------------------
@@ -489,7 +492,7 @@ my $summary;
 my $held = sub { ($summary) = ctl($proxy, 'cache')->{output}; my ($n) = $summary =~ /^\Q$_[0]\E\s+(\d+)/m; return $n // -1 };
 ok wait_for(sub { $held->('pinned') == 0 && $held->('flights') == 0 }), 'nobody reads and nobody fetches' or diag $summary;
 my $objects = $held->('objects');
-cmp_ok $objects, '>', 10, 'something is kept';
+cmp_ok $objects, '>=', 1, 'something is kept';
 my $dropped = 0;
 $dropped += ctl($proxy, purge => 'prefix', 'http://')->{output} =~ /^(\d+) dropped/ ? $1 : 0 for 1, 2;
 cmp_ok $dropped, '>', 0, 'all is dropped';
