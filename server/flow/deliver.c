@@ -171,7 +171,9 @@ enum go step_deliver(struct bt_txn *txn)
             timeout_set(&session_writing, &txn->session->timeout);
             return GO_WAIT;
         }
-        timeout_clear(&txn->session->timeout);
+        /* Not the one of session_notice(): pieces that come often would put it off for ever. */
+        if (txn->session->timeout.cls == &session_writing)
+            timeout_clear(&txn->session->timeout);
         if (!fresh && txn->download.done)
             return deliver_drained(txn);
         enum body_result result = input_slices(&txn->from_origin, &txn->download, slice, SLICES_MAX,
