@@ -109,8 +109,14 @@ my $down = proxy(<<'CONF');
 acl forbidden urlpath_regex ^/forbidden
 acl track rep_header Set-Cookie ^track=
 acl own http_status 403
+acl early http_status 103
+acl refused urlpath_regex ^/refused
 http_access deny forbidden
 http_access allow all
+http_reply_access deny own
+http_reply_access deny refused
+http_reply_access allow all
+reply_header_add X-Early "yes" early
 reply_header_access Server deny all
 reply_header_replace Server hidden
 reply_header_access X-Powered-By deny all
@@ -141,6 +147,9 @@ is $dead->header('Server'), 'hidden', 'likewise';
 my $late = sent($down, '/early');
 is $late->header('X-Own'), undef, 'after an interim answer';
 like $late->interim->[0], qr/^Server: hidden\r\n/m, 'which is subject to the rules';
+like $late->interim->[0], qr/^X-Early: yes/m, 'ACLs see it';
+is $late->header('X-Early'), undef, 'and are asked anew about the final one';
+is sent($down, '/refused')->header('X-Own'), 'yes', 'and about a page in place of what was kept back';
 is $late->header('Server'), 'hidden', 'as the final one is';
 my $tunnel = client($down);
 $tunnel->send('CONNECT ' . $origin->addr . " HTTP/1.1\r\nHost: x\r\n\r\n");
