@@ -121,12 +121,21 @@ void origin_attach(struct bt_txn *txn, struct origin *origin)
     origin->stream.ready = origin_ready;
 }
 
+/* What is left of this answer would be taken for the beginning of the next one: that of a part which
+ * a client has had while nobody wants the whole, or of one that another took the place of. */
+static bool origin_read_whole(const struct bt_txn *txn)
+{
+    return txn->download.done && input_len(&txn->from_origin) == 0 && txn->upload_over;
+}
+
 void origin_release(struct bt_txn *txn)
 {
     struct origin *origin = txn->origin;
 
     txn->origin = NULL;
     timeout_clear(&txn->timeout);
+    if (!origin_read_whole(txn))
+        txn->keep_origin = false;
     if (txn->pin) {
         pinned_put(txn, origin);
     } else if (txn->keep_origin && core->server_persistent && !session_draining()) {
