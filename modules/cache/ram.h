@@ -30,8 +30,7 @@ enum {
     BUCKET_SLOTS = 8,     /* a cache line */
     GHOST_WAYS = 16,      /* a cache line */
     USES_MAX = 3,
-    EVICT_AHEAD = 8, /* segments that are chosen at a time */
-    RAM_PIECE = 64,  /* what is left over in smaller pieces is left over */
+    RAM_PIECE = 64, /* what is left over in smaller pieces is left over */
     RAM_USES_KEPT = -1,
 };
 #define NO_SEGMENT UINT32_MAX
@@ -171,12 +170,6 @@ struct open_segment {
     } hole[4]; /* given back within it */
 };
 
-/* A segment that comes after the one that was chosen, and what its state was then. */
-struct evict_after {
-    uint32_t segment;
-    uint64_t word;
-};
-
 /* What a process knows of the zone. */
 struct ram {
     struct ram_zone *zone;
@@ -207,9 +200,7 @@ struct ram {
     struct {
         uint32_t segment, at;
         uint64_t word;
-        bool drop;               /* nothing is copied: room is needed now */
-        unsigned n_after, after; /* how many are known, and the first that was not looked at */
-        struct evict_after next[EVICT_AHEAD];
+        bool drop; /* nothing is copied: room is needed now */
     } evict;
 };
 extern struct ram ram;
