@@ -43,6 +43,7 @@ request_timeout 1 minute
 read_timeout 10 minutes
 write_timeout 1 minute
 CONF
+my $half = origin('/open' => { raw => "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nX-Open: yes\r\n\r\n" . 'y' x 1000 }, '/b' => { body => 'two' });
 my $proxy = proxy($conf);
 
 sub seam { my ($url, $words, %how) = @_; return request($how{to} // $proxy, $how{method} // 'GET', $origin->url($url), %how,
@@ -335,6 +336,12 @@ is join(' ', map { $kept->response->body } 1 .. 4), 'yyyyyyyyyy one yyyyyyyyyy o
 counters($proxy, 'background.open' => 1, 'tseam.cut' => 1);
 $origin->drop;
 counters($proxy, 'background.open' => 0, 'tseam.cut' => 2);
+
+# What is left of an answer that nobody wants would be taken for the next one.
+mark($proxy);
+is get($proxy, $half->url('/open'), on => $kept, headers => { 'X-Seam' => 'store range=10-20' })->body, 'y' x 10, 'a part, and nobody wants the rest';
+is get($proxy, $half->url('/b'), on => $kept, headers => { 'X-Seam' => 'x' })->body, 'two', 'the next answer';
+counters($proxy, 'origin.dials' => 2, 'origin.reused' => 0);
 
 # ---- in the background -------------------------------------------------------------------------
 
