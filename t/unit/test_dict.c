@@ -112,16 +112,16 @@ static void time_ends_entries(void **state)
     struct bt_dict *dict = made(0);
 
     (void)state;
-    assert_true(bt_dict_put(dict, text("a"), text("one"), (bt_duration){1000}));
+    assert_true(bt_dict_put(dict, text("a"), text("one"), (bt_duration){100 * 1000}));
     assert_true(bt_dict_put(dict, text("b"), text("two"), (bt_duration){0}));
     assert_no_value(dict, "b");
-    later(999);
+    later(60 * 1000);
     assert_value(dict, "a", "one");
-    assert_true(bt_dict_expire(dict, text("a"), (bt_duration){5000}));
+    assert_true(bt_dict_expire(dict, text("a"), (bt_duration){200 * 1000}));
     assert_false(bt_dict_expire(dict, text("b"), ever));
-    later(4999);
+    later(150 * 1000);
     assert_value(dict, "a", "one");
-    later(1);
+    later(50 * 1000);
     assert_no_value(dict, "a");
     assert_int_equal(state_of(dict).entries, 0);
     assert_int_equal(state_of(dict).bytes, 0);
@@ -132,10 +132,10 @@ static void numbers_are_counted(void **state)
     struct bt_dict *dict = made(0);
 
     (void)state;
-    assert_int_equal(bt_dict_incr(dict, text("n"), 2, (bt_duration){1000}, 40), 42);
-    later(600);
-    assert_int_equal(bt_dict_incr(dict, text("n"), -50, (bt_duration){1000}, 40), -8);
-    later(400); /* its life is that of the first one */
+    assert_int_equal(bt_dict_incr(dict, text("n"), 2, (bt_duration){100 * 1000}, 40), 42);
+    later(60 * 1000);
+    assert_int_equal(bt_dict_incr(dict, text("n"), -50, (bt_duration){100 * 1000}, 40), -8);
+    later(40 * 1000); /* its life is that of the first one */
     assert_int_equal(bt_dict_incr(dict, text("n"), 1, ever, 0), 1);
     assert_int_equal(bt_dict_incr(dict, text("n"), INT64_MAX, ever, 0), INT64_MAX);
     assert_int_equal(bt_dict_incr(dict, text("n"), 1, ever, 0), INT64_MAX);
@@ -177,7 +177,7 @@ static enum bt_dict_done append(void *arg, struct bt_dict_entry *entry)
     memcpy((char *)entry->at + entry->len, more, strlen(more));
     entry->len += strlen(more);
     if (!entry->there)
-        entry->left_ms = 1000;
+        entry->left_ms = 100 * 1000;
     return BT_DICT_STORE;
 }
 
@@ -188,15 +188,15 @@ static void a_value_is_changed_under_the_lock(void **state)
     (void)state;
     bt_dict_update(dict, text("a"), append, (void *)(uintptr_t) "one");
     bt_dict_update(dict, text("a"), append, (void *)(uintptr_t) "?");
-    later(500);
+    later(50 * 1000);
     for (int i = 0; i < 100; i++)
         bt_dict_update(dict, text("a"), append, (void *)(uintptr_t) " more");
     bt_str all = bt_dict_copy(dict, text("a"), arena);
     assert_int_equal(all.len, 503);
     assert_memory_equal(all.at, "one more more", 13);
-    later(499);
+    later(40 * 1000); /* and not so near the end that a slow machine reaches it */
     assert_non_null(bt_dict_copy(dict, text("a"), arena).at);
-    later(1);
+    later(10 * 1000);
     assert_no_value(dict, "a");
     bt_dict_update(dict, text("a"), append, (void *)(uintptr_t) "-");
     bt_dict_update(dict, text("a"), append, (void *)(uintptr_t) "new");
