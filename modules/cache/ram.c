@@ -122,6 +122,8 @@ bool ram_setup(int64_t bytes, int64_t object_max, enum ram_policy policy, struct
         if (getrandom(ram.zone->secret, sizeof ram.zone->secret, 0) !=
             (ssize_t)sizeof ram.zone->secret)
             return bt_complain(err, NULL, "the system gives no random numbers");
+        for (uint32_t i = 0; i < ram.segments; i++)
+            ram_segment_reset(i);
         ram.zone->magic = MAGIC;
     }
     forget_own();
@@ -189,8 +191,12 @@ void ram_bury(unsigned member)
     for (uint32_t i = 0; i < ram.segments; i++)
         if (atomic_load_explicit(&row->pins[i], memory_order_relaxed) != 0)
             atomic_store(&row->pins[i], 0);
-    if (owned) /* it may have died between a change and its count */
-        atomic_store(&ram.zone->recount, ram.segments);
+    if (owned) { /* it may have died between a change and its count */
+        uint64_t was = atomic_load(&ram.zone->recount);
+        while (!atomic_compare_exchange_weak(&ram.zone->recount, &was,
+                                             ((was >> 32) + 1) << 32 | ram.segments))
+            ;
+    }
     atomic_store(&row->doing, atomic_load(&row->doing) & ~UINT64_C(1));
 }
 

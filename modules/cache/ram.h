@@ -22,7 +22,7 @@
 #include "store.h"
 
 enum {
-    RAM_LAYOUT = 1, /* changes when anything in this file does that lies in a zone */
+    RAM_LAYOUT = 3, /* changes when anything in this file does that lies in a zone */
     WORD = 8,
     SEGMENT_MIN_SHIFT = 14,
     SEGMENT_MAX_SHIFT = 22,
@@ -71,11 +71,11 @@ static inline uint64_t state_turn(uint64_t word)
 }
 
 struct segment_note {
-    _Atomic uint32_t used; /* bytes from its beginning on that can be walked */
-    _Atomic uint32_t spare;
-    _Atomic uint64_t live;  /* changes << 37 | records << 20 | words: of what can be found */
-    _Atomic int64_t bodies; /* bytes of heads and bodies of those */
-    _Atomic int64_t oldest; /* the earliest .stored in it; 0: nothing */
+    _Atomic uint32_t used;      /* bytes from its beginning on that can be walked */
+    _Atomic uint32_t populated; /* that have memory; only ever grows */
+    _Atomic uint64_t live;      /* changes << 37 | records << 20 | words: of what can be found */
+    _Atomic int64_t bodies;     /* bytes of heads and bodies of those */
+    _Atomic int64_t oldest;     /* the earliest .stored in it; 0: nothing */
 };
 
 /* ---- records ---- */
@@ -150,8 +150,10 @@ struct ram_zone {
     _Alignas(64) _Atomic uint64_t turns; /* segments that were opened */
     _Atomic uint64_t ghosts;             /* that were ever entered */
     _Atomic uint64_t ghost_span;         /* how many of the last ones still count */
-    _Atomic uint32_t members;            /* numbers from here on never had a row */
-    _Atomic uint32_t recount;            /* segments that are to be counted again */
+    /* Deaths << 32 | segments that are to be counted again: who has counted one for an earlier death
+     * must not tick it off for a later one. */
+    _Atomic uint64_t recount;
+    _Atomic uint32_t members; /* numbers from here on never had a row */
 };
 
 /* Written by its member alone (and by who buries it). */
@@ -163,7 +165,6 @@ struct member_row {
 
 struct open_segment {
     uint32_t segment;
-    uint32_t populated; /* bytes of it that have memory */
     uint64_t word;
     struct {
         uint32_t at, size;
@@ -201,6 +202,7 @@ struct ram {
         uint32_t segment, at;
         uint64_t word;
         bool drop; /* nothing is copied: room is needed now */
+        bool torn; /* what came next was no record: what is behind it was not met */
     } evict;
 };
 extern struct ram ram;
@@ -232,6 +234,12 @@ static inline void *place_at(uint64_t place)
     return ram.data + place * WORD;
 }
 
+/* How many segments are yet to be counted again. */
+static inline uint32_t ram_recount_left(void)
+{
+    return (uint32_t)atomic_load(&ram.zone->recount);
+}
+
 /* ---- pins ---- */
 
 static inline void pin(uint32_t segment)
@@ -252,6 +260,8 @@ static inline void pin_fence(void)
     atomic_thread_fence(memory_order_seq_cst);
 }
 bool ram_pinned(uint32_t segment); /* by anybody */
+/* Nobody has it pinned, and nobody will: by one who has taken all that is in it out of the index. */
+bool ram_let_go(uint32_t segment);
 
 /* ---- ram_hash.c ---- */
 

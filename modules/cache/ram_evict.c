@@ -231,12 +231,12 @@ static uint32_t evict_extent(uint64_t place)
     uint32_t nth, cost = LOOK_COST;
 
     /* Its record may get another head in this moment (renew): then look once more. */
-    for (int tries = 0; tries < 16; tries++) {
+    for (int tries = 0; tries < 256; tries++) {
         if (extent == NULL || !ram_index_owner(extent->hash, place, &ref, &nth))
             return cost;
         _Atomic uint64_t *slot = ram_index_slot(extent->hash, ref.at[0]);
         unsigned uses = slot == NULL ? 0 : slot_uses(*slot);
-        bool keep = nth > 0 ? !ram.evict.drop : worth_it(uses);
+        bool keep = tries < 16 && (nth > 0 ? !ram.evict.drop : worth_it(uses));
         if (!keep ||
             !move_extent(extent->hash, &ref, nth, nth > 0 ? RAM_USES_KEPT : uses_left(uses)))
             drop(extent->hash, &ref);
@@ -284,7 +284,7 @@ static bool claim(uint32_t segment, enum segment_state from)
         !atomic_compare_exchange_strong(&ram.states[segment], &word, mine))
         return false;
     atomic_thread_fence(memory_order_seq_cst);
-    if (ram_pinned(segment)) {
+    if (!ram_let_go(segment)) {
         atomic_store(&ram.states[segment], word);
         return false;
     }
@@ -330,6 +330,7 @@ static void evict_take(uint32_t segment, bool drop_all)
 {
     ram.evict.segment = segment;
     ram.evict.at = WORD;
+    ram.evict.torn = false;
     ram.evict.drop = drop_all;
 }
 
@@ -376,11 +377,11 @@ static bool evict_end(void)
     uint64_t word = ram.evict.word;
 
     ram.evict.segment = NO_SEGMENT;
-    if (live_records(atomic_load(&ram.notes[segment].live)) > 0 &&
-        atomic_load(&ram.zone->recount) == 0)
+    uint64_t live = atomic_load(&ram.notes[segment].live);
+    if (ram.evict.torn || (live_records(live) > 0 && ram_recount_left() == 0))
         ram_index_sweep(segment);
     atomic_thread_fence(memory_order_seq_cst);
-    if (!ram_pinned(segment)) {
+    if (ram_let_go(segment)) {
         release(segment);
         return true;
     }
@@ -400,8 +401,10 @@ static uint32_t evict_step(void)
         atomic_load_explicit(&ram.notes[ram.evict.segment].used, memory_order_acquire))
         return 0;
     uint32_t word = atomic_load_explicit(&record->word, memory_order_acquire);
-    if (word_size(word) < 2 * WORD || word_size(word) > ram.segment_size - at)
+    if (word_size(word) < 2 * WORD || word_size(word) > ram.segment_size - at) {
+        ram.evict.torn = true;
         return 0;
+    }
     ram.evict.at += word_size(word);
     if (word_kind(word) == RECORD_EXTENT)
         return evict_extent(place);
@@ -427,7 +430,7 @@ void ram_evict_some(uint32_t bytes)
 {
     static uint32_t pause;
 
-    if (atomic_load_explicit(&ram.zone->recount, memory_order_relaxed) > 0)
+    if (ram_recount_left() > 0)
         ram_recount_some(1);
     if (ram.evict.segment == NO_SEGMENT && (ram.free >= ram.reserve || pause > 0)) {
         pause -= pause > 0;
@@ -516,7 +519,9 @@ static bool recount(uint32_t segment)
     uint64_t word = atomic_load(&ram.states[segment]);
     bool done = false;
 
-    if (state_of(word) == SEGMENT_FREE)
+    /* Who evicts it looks for pins only once more before it is free, perhaps before ours. It is
+     * counted from nothing soon anyway. */
+    if (state_of(word) == SEGMENT_FREE || state_of(word) == SEGMENT_EVICTING)
         return true;
     pin(segment);
     pin_fence();
@@ -539,10 +544,11 @@ static bool recount(uint32_t segment)
 void ram_recount_some(unsigned segments)
 {
     while (segments-- > 0) {
-        uint32_t left = atomic_load(&ram.zone->recount);
+        uint64_t due = atomic_load(&ram.zone->recount);
+        uint32_t left = (uint32_t)due;
         if (left == 0 || left > ram.segments)
             return;
         if (recount(left - 1))
-            atomic_compare_exchange_strong(&ram.zone->recount, &left, left - 1);
+            atomic_compare_exchange_strong(&ram.zone->recount, &due, due - 1);
     }
 }

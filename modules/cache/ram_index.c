@@ -226,11 +226,14 @@ static bool crowd_out(uint64_t hash)
             of_least = value;
         }
     }
+    uint64_t tag = of_least >> SLOT_TAG_SHIFT;
     if (ram_pin_slot(least, &of_least, BT_STR_NONE, &ref)) {
         done = slot_exchange(least, of_least, &ref, NULL, 0);
         ram_release(&ref);
-    } else if (of_least != 0) {
-        done = slot_change(least, of_least, 0, 0); /* it makes no sense, and leads nowhere */
+    } else if (of_least != 0 && of_least >> SLOT_TAG_SHIFT == tag) {
+        /* It makes no sense, and leads nowhere. (With another tag it was nobody's look that failed:
+         * somebody else is there by now.) */
+        done = slot_change(least, of_least, 0, 0);
     }
     if (done)
         ram_count(COUNT_ram_crowded, 1);

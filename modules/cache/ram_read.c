@@ -117,13 +117,13 @@ static void extents_unpin(const struct extents *extents, uint32_t n)
                             PLACE_MASK));
 }
 
-/* Are they extents, as long as the list says? All are pinned. */
-static bool extents_sane(const struct extents *extents, uint32_t n)
+/* Are they extents of the same key, as far as a slot tells, and as long as the list says? All are pinned. */
+static bool extents_sane(const struct extents *extents, uint32_t n, uint64_t slot)
 {
     for (uint32_t i = 0; i < n; i++) {
         uint64_t at = atomic_load_explicit(&extents->at[i], memory_order_relaxed);
         const struct extent *extent = ram_extent(at & PLACE_MASK);
-        if (extent == NULL ||
+        if (extent == NULL || (extent->hash ^ slot) >> SLOT_TAG_SHIFT != 0 ||
             (at >> PLACE_BITS) + sizeof *extent >
                 word_size(atomic_load_explicit(&extent->word, memory_order_relaxed)))
             return false;
@@ -152,7 +152,7 @@ static enum pinned pin_long(_Atomic uint64_t *slot, uint64_t value, const struct
     }
     pin_fence();
     bool same = slot_same(slot, value);
-    if (same && extents_sane(extents, n) && (int64_t)ref->at[2] == extents->length) {
+    if (same && extents_sane(extents, n, value) && (int64_t)ref->at[2] == extents->length) {
         ref->length = extents->length;
         return PINNED;
     }

@@ -19,7 +19,15 @@ bool ram_pinned(uint32_t segment)
     return false;
 }
 
-/* By one who has it in state EVICTING, when nothing points to it and nobody has it pinned. */
+/* Rows are looked at one after the other, and a follower of a flight may take a pin over from its leader: it
+ * has its own before the leader's goes. Whoever looks twice meets one of the two. */
+bool ram_let_go(uint32_t segment)
+{
+    return !ram_pinned(segment) && !ram_pinned(segment);
+}
+
+/* Of a new zone; then by one who has it in state EVICTING, when nothing points to it and nobody has it
+ * pinned. Never by one who only opens it: it may have been sealed and opened by others since. */
 void ram_segment_reset(uint32_t segment)
 {
     struct segment_note *note = &ram.notes[segment];
@@ -48,10 +56,10 @@ static void survey_sealed(struct ram_survey *survey, uint32_t i, uint64_t word,
 }
 
 /* Its owner has appended nothing to it while all the zone was written once: it left, or it may open
- * another one. */
+ * another one. (Its turn may be later than `turns`, which was read before.) */
 static void survey_open(uint32_t i, uint64_t word, uint64_t turns)
 {
-    if (state_owner(word) != ram.member && turns - state_turn(word) > ram.segments)
+    if (state_owner(word) != ram.member && turns > state_turn(word) + ram.segments)
         atomic_compare_exchange_strong(
             &ram.states[i], &word,
             state_word(SEGMENT_SEALED, state_queue(word), BT_MEMBERS_MAX, state_turn(word)));
@@ -100,19 +108,21 @@ void ram_seal(enum ram_queue queue)
 
 /* Memory that was never touched, 256 KiB at a time: pages that come one by one cost two microseconds
  * each, and so twice as much. */
-static void populate(struct open_segment *open, uint32_t until)
+static void populate(uint32_t segment, uint32_t until)
 {
     enum { STEP = 256 * 1024 };
+    _Atomic uint32_t *populated = &ram.notes[segment].populated;
+    uint32_t has = atomic_load_explicit(populated, memory_order_relaxed);
 
-    while (open->populated < until) {
-        uint32_t left = ram.segment_size - open->populated;
-        uint32_t step = left < STEP ? left : STEP;
+    while (has < until) {
+        uint32_t step = ram.segment_size - has < STEP ? ram.segment_size - has : STEP;
 #ifdef MADV_POPULATE_WRITE
-        char *at = ram.data + (size_t)open->segment * ram.segment_size + open->populated;
-        (void)madvise(at, step, MADV_POPULATE_WRITE);
+        (void)madvise(ram.data + (size_t)segment * ram.segment_size + has, step,
+                      MADV_POPULATE_WRITE);
 #endif
-        open->populated += step;
+        has += step;
     }
+    atomic_store_explicit(populated, has, memory_order_relaxed);
 }
 
 static bool open_free(enum ram_queue queue)
@@ -127,11 +137,7 @@ static bool open_free(enum ram_queue queue)
         uint64_t mine = state_word(SEGMENT_OPEN, queue, ram.member, turn);
         if (!atomic_compare_exchange_strong(&ram.states[i], &word, mine))
             continue;
-        bool first = atomic_load_explicit(&ram.notes[i].used, memory_order_relaxed) == 0;
-        if (first)
-            ram_segment_reset(i);
-        ram.open[queue] = (struct open_segment){
-            .segment = i, .word = mine, .populated = first ? 0 : ram.segment_size};
+        ram.open[queue] = (struct open_segment){.segment = i, .word = mine};
         return true;
     }
     return false;
@@ -216,8 +222,8 @@ static uint64_t append_end(struct open_segment *open, uint32_t size)
     struct segment_note *note = &ram.notes[open->segment];
     uint32_t at = atomic_load_explicit(&note->used, memory_order_relaxed);
 
-    if (at + size > open->populated)
-        populate(open, at + size);
+    if (at + size > atomic_load_explicit(&note->populated, memory_order_relaxed))
+        populate(open->segment, at + size);
     header_put(open->segment, at, size);
     atomic_store_explicit(&note->used, at + size, memory_order_release);
     return place_make(open->segment, at);
@@ -285,7 +291,9 @@ void ram_trim(uint64_t place, uint32_t size)
         atomic_store_explicit(&record->word, record_word(word_kind(word), size),
                               memory_order_release);
     }
-    for (int queue = 0; queue < QUEUES; queue++)
-        if (ram.open[queue].segment == segment)
+    for (int queue = 0; queue < QUEUES; queue++) /* ours still, and not of an earlier turn */
+        if (ram.open[queue].segment == segment &&
+            atomic_load_explicit(&ram.states[segment], memory_order_acquire) ==
+                ram.open[queue].word)
             give_back(&ram.open[queue], at + size, old - size);
 }

@@ -416,7 +416,7 @@ bool ram_renew(const struct store_ref *old, const struct store_meta *meta, bt_st
     if (ram.row == NULL || old->store == NULL || head.len > ram.segment_size)
         return false;
     queue = state_queue(ram.states[place_segment(old->at[0])]);
-    if (word_kind(ref_record(old)->word) == RECORD_LONG)
+    if (old->at[1] > 0) /* a long one with nothing in it becomes a plain one */
         return renew_long(old, &frame, queue, ram_hash(old->key));
     return renew_plain(old, &frame, queue, ram_hash(old->key));
 }

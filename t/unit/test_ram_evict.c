@@ -338,8 +338,8 @@ static void buried(void **state)
     ram.notes[place_segment(ref.at[0])].live += 77; /* as if it died before it counted */
     assert_true(kit_start(2));
     ram_bury(0);
-    assert_true(ram.zone->recount > 0);
-    while (ram.zone->recount > 0)
+    assert_true(ram_recount_left() > 0);
+    while (ram_recount_left() > 0)
         ram_sums(&sums);
     assert_counted();
     for (uint32_t i = 0; i < ram.segments; i++)

@@ -297,9 +297,9 @@ static uint64_t all_counted(int64_t bytes)
     struct tally all = {0};
     uint64_t slots = 0;
 
-    for (int i = 0; i < 100000 && ram.zone->recount > 0; i++)
+    for (int i = 0; i < 100000 && ram_recount_left() > 0; i++)
         ram_sums(&sums);
-    assert_int_equal(ram.zone->recount, 0);
+    assert_int_equal(ram_recount_left(), 0);
     ram_sums(&sums);
     for (uint32_t i = 0; i < ram.segments; i++) {
         enum segment_state its = state_of(ram.states[i]);
