@@ -155,12 +155,14 @@ struct bt_directive {
     const char *same_as; /* an alias: the name of the row that is meant; other members are unused */
     enum bt_phase
         phase;      /* rules: when the list is asked; an ACL that needs a later one is refused */
-    unsigned flags; /* BT_LISTFILE, BT_SECRET */
+    unsigned flags; /* BT_LISTFILE, BT_SECRET, BT_BY_ACTION */
     enum bt_status status;
     const char *note; /* with a status other than BUILT: what to do instead, or NULL */
 };
 #define BT_LISTFILE 1u /* words in quotes name files whose lines are the values */
 #define BT_SECRET 2u   /* the value is masked wherever the configuration is printed */
+/* Rules that are asked by bt_rules_run_some(): a line that always holds does not hide those below. */
+#define BT_BY_ACTION 4u
 
 #define BT_GRAMMAR_(T, f)                                                                          \
     _Generic(((T *)0)->f, bool                                                                     \
@@ -197,6 +199,9 @@ struct bt_ruling {
  * comes with action BT_DENY. WAIT: return BT_PAUSE; the exchange is resumed and the same question
  * asked again, with what was answered remembered. NULL list: NO. */
 BT_API struct bt_ruling bt_rules_run(const struct bt_rules *, struct bt_txn *);
+/* The same as if there were only those lines whose action is in the set of bits. */
+BT_API struct bt_ruling bt_rules_run_some(const struct bt_rules *, struct bt_txn *,
+                                          uint32_t actions);
 /* The ACLs of one line; NULL: YES. */
 BT_API enum bt_match bt_acls_match(const struct bt_acls *, struct bt_txn *);
 /* From a .set function: append this line to a list of the module's own (lists kept by name). */

@@ -287,13 +287,25 @@ static struct bt_ruling ruling_of(const struct bt_rules *rules, uint32_t line, e
     return (struct bt_ruling){said, action, row->line};
 }
 
-static struct bt_ruling rules_walk(const struct bt_rules *rules, struct bt_txn *txn)
+/* Of bt_rules_run_some(): lines with other actions are not there. */
+enum { ANY_ACTION = -1 };
+
+static inline bool is_asked(const struct rules_row *row, uint32_t actions)
+{
+    return actions == (uint32_t)ANY_ACTION ||
+           (row->action >= 0 && row->action < 32 && (actions >> row->action & 1) != 0);
+}
+
+static struct bt_ruling rules_walk(const struct bt_rules *rules, struct bt_txn *txn,
+                                   uint32_t actions)
 {
     struct acl_memo *memo = acl_memo(rules->acls, txn);
     uint32_t i, term;
 
     for (resume_at(memo, rules, &i, &term); i < rules->n; i++, term = 0) {
         const struct rules_row *row = &rules->row[i];
+        if (!is_asked(row, actions))
+            continue;
         enum bt_match said = row->acls == NULL ? BT_YES : terms_match(row->acls, memo, txn, &term);
         if (said == BT_NO)
             continue;
@@ -309,6 +321,7 @@ struct progress {
     struct acl_memo *memo;
     uint32_t line, term; /* where it goes on after a wait: in a line that is walked, at that term */
     int64_t walked;      /* the last line that was walked as it stands */
+    uint32_t actions;    /* of lines that are asked */
 };
 
 /* The first line that does not fail, and what it says; NO: none. */
@@ -324,6 +337,8 @@ static enum bt_match rules_search(const struct bt_rules *rules, struct bt_txn *t
     for (;; term = 0) {
         found = rules_search_next(&search);
         *line = (uint32_t)found.line;
+        if ((found.match != BT_NO || found.fresh) && !is_asked(&rules->row[*line], at->actions))
+            continue;
         if (!found.fresh)
             break;
         if (*line != at->line)
@@ -359,9 +374,10 @@ static bool last_line_waits(const struct bt_rules *rules, struct bt_txn *txn,
     return true;
 }
 
-static struct bt_ruling rules_find(const struct bt_rules *rules, struct bt_txn *txn)
+static struct bt_ruling rules_find(const struct bt_rules *rules, struct bt_txn *txn,
+                                   uint32_t actions)
 {
-    struct progress at = {.memo = acl_memo(rules->acls, txn), .walked = -1};
+    struct progress at = {.memo = acl_memo(rules->acls, txn), .walked = -1, .actions = actions};
     uint32_t line;
 
     resume_at(at.memo, rules, &at.line, &at.term);
@@ -380,13 +396,20 @@ static struct bt_ruling rules_find(const struct bt_rules *rules, struct bt_txn *
     return ruling_of(rules, line, said);
 }
 
-struct bt_ruling bt_rules_run(const struct bt_rules *rules, struct bt_txn *txn)
+struct bt_ruling bt_rules_run_some(const struct bt_rules *rules, struct bt_txn *txn,
+                                   uint32_t actions)
 {
     if (rules == NULL)
         return (struct bt_ruling){BT_NO, 0, NULL};
     const struct rules_row *row = &rules->row[0];
     /* A refusal has to leave behind the ACL that it looked at last; nobody asks that of the rest. */
-    if (rules->certain && (row->acls == NULL || !rules->has_default || row->action == BT_ALLOW))
+    if (rules->certain && is_asked(row, actions) &&
+        (row->acls == NULL || !rules->has_default || row->action == BT_ALLOW))
         return ruling_of(rules, 0, BT_YES);
-    return rules->index != NULL ? rules_find(rules, txn) : rules_walk(rules, txn);
+    return rules->index != NULL ? rules_find(rules, txn, actions) : rules_walk(rules, txn, actions);
+}
+
+struct bt_ruling bt_rules_run(const struct bt_rules *rules, struct bt_txn *txn)
+{
+    return bt_rules_run_some(rules, txn, (uint32_t)ANY_ACTION);
 }

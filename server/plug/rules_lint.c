@@ -126,18 +126,33 @@ static bool never_holds(const struct bt_acls *acls)
     return false;
 }
 
+/* What is wrong with a line whatever stands above it. */
+static bool lint_alone(const struct rules_row *row, size_t *said, struct bt_error *err)
+{
+    if (*said >= SAID_MAX)
+        return true;
+    if (!never_holds(row->acls))
+        return false;
+    ++*said;
+    bt_caution(err, &row->line->name, "this line never holds: it contradicts itself");
+    return true;
+}
+
+/* Which lines hide which depends on who asks. */
+static bool by_action(const struct bt_rules *rules)
+{
+    const struct bt_directive *row = rules->row[0].line->row;
+
+    return row != NULL && (row->flags & BT_BY_ACTION) != 0;
+}
+
 static void lint_line(struct seen *seen, uint32_t number, size_t *said, struct bt_error *err)
 {
     const struct rules_row *row = &seen->rules->row[number];
     struct set set;
 
-    if (*said >= SAID_MAX)
+    if (lint_alone(row, said, err))
         return;
-    if (never_holds(row->acls)) {
-        ++*said;
-        bt_caution(err, &row->line->name, "this line never holds: it contradicts itself");
-        return;
-    }
     if (!set_make(row->acls, &set) || set.n == 0)
         return;
     uint32_t by = seen_subset(seen, &set);
@@ -179,6 +194,10 @@ static void lint_list(const struct bt_rules *rules, struct bt_error *err)
     seen.slot = calloc((size_t)seen.mask + 1, sizeof *seen.slot);
     CHECK(seen.slot != NULL);
     for (uint32_t i = 0; i < rules->n; i++) {
+        if (by_action(rules)) {
+            (void)lint_alone(&rules->row[i], &said, err);
+            continue;
+        }
         if (row_always(&rules->row[i])) {
             lint_tail(rules, i, err);
             break;

@@ -286,6 +286,47 @@ struct plain_line {
     int acl[TERMS];
     bool negated[TERMS];
 };
+/* Lines with other actions are not there, in lists that are walked and in those that are searched. */
+static void some_actions(void **state)
+{
+    struct bt_rules *list[2] = {NULL, NULL};
+    const struct bt_line *denies[2], *last[2];
+    struct bt_txn txn;
+
+    (void)state;
+    assert_true(acl_line("acl a one 1"));
+    assert_true(acl_line("acl b set 2"));
+    assert_true(acl_line("acl c one 3"));
+    for (int i = 0; i < 2; i++) {
+        rule_line(&list[i], "http_access allow all");
+        for (int k = 0; k < 40 * i; k++)
+            rule_line(&list[i], k % 2 == 0 ? "http_access allow b" : "http_access deny c");
+        denies[i] = rule_line(&list[i], "http_access deny a b");
+        last[i] = rule_line(&list[i], "http_access allow b");
+        rule_line(&list[i], "http_access deny b");
+    }
+    compile();
+    for (int i = 0; i < 2; i++) {
+        txn_new_fake(&txn);
+        txn.says[1] = txn.says[2] = BT_YES;
+        struct bt_ruling ruling = bt_rules_run_some(list[i], &txn, 1u << BT_DENY);
+        assert_int_equal(ruling.match, BT_YES);
+        assert_int_equal(ruling.action, BT_DENY);
+        assert_ptr_equal(ruling.line, denies[i]);
+        assert_int_equal(bt_rules_run_some(list[i], &txn, 1u << BT_ALLOW).action, BT_ALLOW);
+        assert_int_equal(bt_rules_run(list[i], &txn).action, BT_ALLOW);
+        assert_ptr_not_equal(bt_rules_run(list[i], &txn).line, last[i]);
+        /* A wait comes back to the same line. */
+        txn_new_fake(&txn);
+        txn.says[1] = BT_WAIT;
+        txn.later[1] = txn.says[2] = BT_YES;
+        assert_int_equal(bt_rules_run_some(list[i], &txn, 1u << BT_DENY).match, BT_WAIT);
+        ruling = bt_rules_run_some(list[i], &txn, 1u << BT_DENY);
+        assert_ptr_equal(ruling.line, denies[i]);
+        assert_int_equal(bt_rules_run_some(list[i], &txn, 0).line == NULL, true);
+    }
+}
+
 static uint32_t seed;
 
 static uint32_t dice(uint32_t sides)
@@ -387,9 +428,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, conf_new, conf_free)
     const struct CMUnitTest tests[] = {
-        TEST(first_match_wins), TEST(defaults),   TEST(all_is_certain),    TEST(waiting),
-        TEST(waiting_sets),     TEST(fast_lines), TEST(broken_denies),     TEST(forgetting),
-        TEST(refusals),         TEST(in_words),   TEST(as_the_plain_walk),
+        TEST(first_match_wins), TEST(defaults),   TEST(all_is_certain), TEST(waiting),
+        TEST(waiting_sets),     TEST(fast_lines), TEST(broken_denies),  TEST(forgetting),
+        TEST(refusals),         TEST(in_words),   TEST(some_actions),   TEST(as_the_plain_walk),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
