@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -468,17 +470,19 @@ static bool hash_leaf(EVP_MD_CTX *hash, const X509 *leaf)
     return true;
 }
 
+enum { ABOUT = 3 };
+
 /* `about`: what else makes this leaf another one than that. */
 static enum forge_verdict serial_set(X509 *leaf, const X509 *ca, const X509 *origin,
-                                     const uint32_t about[2])
+                                     const uint32_t about[ABOUT])
 {
     EVP_MD_CTX *hash = EVP_MD_CTX_new();
     uint8_t digest[EVP_MAX_MD_SIZE];
     BIGNUM *number = NULL;
     bool done = hash != NULL && EVP_DigestInit_ex(hash, EVP_sha256(), NULL) == 1 &&
                 hash_cert(hash, ca) && hash_cert(hash, origin) &&
-                EVP_DigestUpdate(hash, about, 2 * sizeof *about) == 1 && hash_leaf(hash, leaf) &&
-                EVP_DigestFinal_ex(hash, digest, NULL) == 1;
+                EVP_DigestUpdate(hash, about, ABOUT * sizeof *about) == 1 &&
+                hash_leaf(hash, leaf) && EVP_DigestFinal_ex(hash, digest, NULL) == 1;
 
     if (done) {
         /* Positive, not zero, and of one length for all. */
@@ -494,7 +498,9 @@ static enum forge_verdict serial_set(X509 *leaf, const X509 *ca, const X509 *ori
 static enum forge_verdict build(const struct forge_order *order, X509 *leaf)
 {
     const X509 *issuer = order->mode == FORGE_SELF ? NULL : order->ca->cert;
-    const uint32_t about[2] = {(uint32_t)order->mode, order->error};
+    const EVP_MD *hash = order->hash != NULL ? order->hash : EVP_sha256();
+    const uint32_t about[ABOUT] = {(uint32_t)order->mode, order->error,
+                                   (uint32_t)EVP_MD_get_type(hash)};
     enum forge_verdict verdict = subject_set(order, leaf);
 
     if (verdict == FORGE_DONE)
@@ -515,8 +521,7 @@ static enum forge_verdict build(const struct forge_order *order, X509 *leaf)
     if (verdict == FORGE_DONE)
         verdict = serial_set(leaf, order->ca->cert, order->origin, about);
     if (verdict == FORGE_DONE)
-        verdict = X509_sign(leaf, order->mode == FORGE_SELF ? order->key : order->ca->key,
-                            EVP_sha256()) > 0
+        verdict = X509_sign(leaf, order->mode == FORGE_SELF ? order->key : order->ca->key, hash) > 0
                       ? FORGE_DONE
                       : FORGE_FAILED;
     return verdict;
@@ -536,6 +541,33 @@ enum forge_verdict forge_leaf(const struct forge_order *order, X509 **leaf)
     ERR_clear_error(); /* what is found there next must be about a connection */
     return verdict;
 }
+
+/* What makes them fast is deprecated. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+EVP_PKEY *forge_key(EVP_PKEY *key)
+{
+    EVP_PKEY *same = NULL;
+
+#ifndef OPENSSL_NO_DEPRECATED_3_0
+    EC_KEY *ec = EVP_PKEY_get_base_id(key) == EVP_PKEY_EC ? EVP_PKEY_get1_EC_KEY(key) : NULL;
+    RSA *rsa = EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA ? EVP_PKEY_get1_RSA(key) : NULL;
+
+    same = EVP_PKEY_new();
+    if (same == NULL || (ec == NULL && rsa == NULL) ||
+        (ec != NULL ? EVP_PKEY_set1_EC_KEY(same, ec) : EVP_PKEY_set1_RSA(same, rsa)) != 1) {
+        EVP_PKEY_free(same);
+        same = NULL;
+    }
+    EC_KEY_free(ec);
+    RSA_free(rsa);
+    ERR_clear_error();
+#endif
+    if (same == NULL && EVP_PKEY_up_ref(key) == 1)
+        same = key;
+    return same;
+}
+#pragma GCC diagnostic pop
 
 const char *forge_says(enum forge_verdict verdict)
 {
@@ -601,7 +633,7 @@ static bool untrusted_extensions(X509 *cert)
 
 bool forge_untrusted(const X509 *ca, EVP_PKEY *key, X509 **cert)
 {
-    static const uint32_t about[2] = {FORGE_UNTRUSTED, 0};
+    static const uint32_t about[ABOUT] = {FORGE_UNTRUSTED, 0, NID_sha256};
     X509_NAME *name = X509_NAME_dup(X509_get_subject_name(ca));
     bool done;
 

@@ -264,6 +264,8 @@ static void serials(void **state)
     SERIAL(false, .origin = origin, .valid_after = true);
     SERIAL(false, .origin = origin, .valid_before = true);
     SERIAL(false, .name = BT_STR("a.example"));
+    SERIAL(false, .origin = origin, .hash = EVP_sha384());
+    SERIAL(true, .origin = origin, .hash = EVP_sha256());
     SERIAL(true, .origin = origin);
     X509_free(another.cert);
     X509_free(origin);
@@ -532,6 +534,42 @@ static void mutations(void **state)
     X509_free(origin);
 }
 
+/* The form that is made fast gives the same certificate, and can be used as any key. */
+static void fast_keys(void **state)
+{
+    X509 *origin = origin_with("CN=a.example", "DNS:a.example");
+
+    (void)state;
+    for (int rsa = 0; rsa < 2; rsa++) {
+        EVP_PKEY *fast = forge_key(kit_key(rsa, 1));
+        ASN1_INTEGER *serial;
+
+        start(rsa);
+        assert_int_equal(FORGE(.origin = origin, .key = kit_key(rsa, 1)), FORGE_DONE);
+        serial = ASN1_INTEGER_dup(X509_get0_serialNumber(leaf));
+        assert_non_null(fast);
+        assert_int_equal(FORGE(.origin = origin, .key = fast), FORGE_DONE);
+        assert_int_equal(ASN1_INTEGER_cmp(serial, X509_get0_serialNumber(leaf)), 0);
+        OK("a.example");
+        assert_int_equal(EVP_PKEY_eq(X509_get0_pubkey(leaf), kit_key(rsa, 1)), 1);
+        assert_int_equal(X509_check_private_key(leaf, fast), 1);
+        assert_int_equal(FORGE(.origin = origin, .key = fast, .mode = FORGE_SELF), FORGE_DONE);
+        assert_int_equal(X509_self_signed(leaf, 1), 1);
+        ASN1_INTEGER_free(serial);
+        EVP_PKEY_free(fast);
+    }
+    X509_free(origin);
+}
+
+static void hashes(void **state)
+{
+    (void)state;
+    start(false);
+    assert_int_equal(FORGE(.name = BT_STR("a.example"), .hash = EVP_sha512()), FORGE_DONE);
+    assert_int_equal(X509_get_signature_nid(leaf), NID_ecdsa_with_SHA512);
+    OK("a.example");
+}
+
 static void keys(void **state)
 {
     EVP_PKEY *wrong = EVP_PKEY_Q_keygen(NULL, NULL, "X25519");
@@ -553,6 +591,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(lives),        cmocka_unit_test(names),
     cmocka_unit_test(many_names),   cmocka_unit_test(bad_extensions),
     cmocka_unit_test(bad_subjects), cmocka_unit_test(mutations),
-    cmocka_unit_test(keys),
+    cmocka_unit_test(keys),         cmocka_unit_test(fast_keys),
+    cmocka_unit_test(hashes),
 };
 UNIT_MAIN(tests)
