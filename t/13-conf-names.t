@@ -119,7 +119,6 @@ tcp_outgoing_tos 0x20 lan
 tcp_outgoing_mark 0x1 lan
 mark_client_packet 0x1 lan
 mark_client_connection 0x1/0xff lan
-https_port 127.0.0.1:3130 intercept ssl-bump tls-cert=/etc/x.pem generate-host-certificates=on
 ftp_port 127.0.0.1:2121
 ssl_bump peek all
 ssl_bump bump all

@@ -20,6 +20,7 @@
 #include "bt_regex.h"
 #include "bt_sets.h"
 #include "bt_shared.h"
+#include "bt_tls.h"
 #include "bt_txn.h"
 #include "bt_types.h"
 

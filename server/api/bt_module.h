@@ -16,12 +16,13 @@
 #include "bt_types.h"
 
 #define BT_ABI_MAJOR 1 /* a row changed its shape: modules built before are refused */
-#define BT_ABI_MINOR 3 /* struct bt_module grew at its end: older modules still load */
+#define BT_ABI_MINOR 4 /* struct bt_module grew at its end: older modules still load */
 
 struct bt_error; /* gathers complaints about the configuration */
 struct bt_txn;   /* one exchange */
 struct bt_rules; /* a compiled list of rules */
 struct bt_acls;  /* the ACLs at the end of one line, compiled */
+struct bt_tls;   /* bt_tls.h */
 
 #define BT_ROWS(table)                                                                             \
     {                                                                                              \
@@ -445,6 +446,7 @@ struct bt_module {
     /* Loaded when no line of the configuration needs it, too, behind those that some line needs;
      * `module NAME off` forbids it. Since minor 3. */
     bool by_default;
+    const struct bt_tls *tls; /* the one module that speaks TLS (bt_tls.h). Since minor 4 */
 };
 
 #define BT_MODULE(its_name, its_doc, ...)                                                          \

@@ -23,8 +23,9 @@ struct bt_transport {
     const char *name;
     ssize_t (*read)(void *state, void *buf, size_t cap);           /* bytes, or BT_IO_ */
     ssize_t (*write)(void *state, const struct iovec *iov, int n); /* bytes, or BT_IO_ */
-    bool (*holds_bytes)(
-        void *state);              /* bytes decoded and not yet read: no edge will tell of them */
+    /* There may be more to read of which no edge will tell: bytes decoded and not read yet, or left in
+     * the socket since the last read did not take all that was there. */
+    bool (*holds_bytes)(void *state);
     void (*shutdown)(void *state); /* no more writes */
     void (*close)(void *state);    /* frees the state; the stream closes the descriptor */
 };

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bt_log.h"
 #include "flow/access.h"
+#include "flow/bump.h"
 #include "flow/core.h"
 #include "flow/follow.h"
 #include "flow/limits.h"
@@ -61,6 +62,6 @@ enum go step_admit(struct bt_txn *txn)
         return txn_refuse(txn, 508, "ERR_ACCESS_DENIED", "the request has passed here before");
     }
     txn->hooks_done = false;
-    txn->step = STEP_answer;
+    txn->step = bump_wanted(txn) ? STEP_bump : STEP_answer;
     return GO_ON;
 }

@@ -60,6 +60,12 @@ static const struct bt_directive directives[] = {
      .options = {ports_options, PORTS_OPTIONS},
      .option_size = sizeof(struct ports_options)},
     ALIAS("ascii_port", "http_port"),
+    {.name = "https_port",
+     .args = "word [options]",
+     .doc = "The same for clients that speak TLS to the proxy itself. Options as of http_port.",
+     .set = ports_set,
+     .options = {ports_options, PORTS_OPTIONS},
+     .option_size = sizeof(struct ports_options)},
     {.name = "http_access",
      .args = "allow|deny acls+",
      .doc =

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
+#include "flow/bump.h"
 #include "flow/core.h"
 #include "flow/limits.h"
 #include "flow/logs.h"
@@ -64,6 +65,7 @@ bool flow_start(void)
     tunnel_start();
     limits_start();
     pinned_start();
+    bump_start();
     idle_init(core->server_idle_timeout, 0, 0);
     idle_lifetime(core->pconn_lifetime);
     dial_gap((bt_duration){core->dial_gap});

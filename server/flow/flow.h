@@ -25,6 +25,7 @@ struct flow_port {
     bool keepalive;                           /* tcpkeepalive */
     int keep_idle, keep_interval, keep_count; /* seconds; 0: the kernel's */
     bool no_connection_auth;                  /* connection-auth=off */
+    const struct bt_tls_port *tls;            /* what its line says about TLS */
 };
 /* All ports, in order of the file; valid after setup. */
 size_t flow_ports(const struct flow_port **ports);

@@ -173,8 +173,12 @@ static bool ghost_parse(struct bt_txn *txn, const struct bt_txn *of)
     bt_str head = ghost_head(&of->req, txn->arena);
     struct head_field *fields = bt_alloc_raw(txn->arena, (of->req.n + 1) * sizeof *fields);
 
-    if (parse_request(&txn->req, head.at, head.len, fields, of->req.n + 1) != FAULT_NONE ||
-        url_parse(txn->arena, txn->req.method_id, txn->req.target, &txn->url) != FAULT_NONE)
+    if (parse_request(&txn->req, head.at, head.len, fields, of->req.n + 1) != FAULT_NONE)
+        return false;
+    /* Within a CONNECT that was bumped the target is no whole URL. */
+    bt_str target = of->session->inside != NULL ? of->url.text : txn->req.target;
+    if (url_parse(txn->arena, txn->req.method_id, bt_str_copy(txn->arena, target), &txn->url) !=
+        FAULT_NONE)
         return false;
     body_init_request(&txn->upload, &txn->req);
     return true;

@@ -50,11 +50,6 @@
      .note = "packets to clients carry no class of service"},
 
     /* ---- other ports ---- */
-    {.name = "https_port",
-     .args = "word [intercept|tproxy|accel|transparent] options",
-     .options = BT_ROWS(port_options),
-     .status = BT_UNBUILT,
-     .note = "clients that expect TLS there would find nobody"},
     {.name = "ftp_port",
      .args = "word [intercept|tproxy] options",
      .options = BT_ROWS(port_options),

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "flow/deny.h"
+#include "flow/session.h"
 #include "plug/generation.h"
 
 static const struct bt_login *login(void)
@@ -29,7 +30,7 @@ static const struct bt_login *login(void)
 
 enum bt_match bt_login(struct bt_txn *txn)
 {
-    if (txn->sketched || txn->background)
+    if (txn->sketched || txn->background || txn->session->inside != NULL)
         return bt_who(txn, BT_WHO_LOGIN).at != NULL ? BT_YES : BT_NO;
     enum bt_match said = login() == NULL ? BT_NO : login()->ask(txn);
 

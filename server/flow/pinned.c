@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "flow/core.h"
 #include "flow/outgoing.h"
+#include "flow/secure.h"
 #include "stat/counts.h"
 
 struct pinned {
@@ -122,6 +123,8 @@ void pinned_drop(struct session *s)
 /* Only an address that the rules were asked about, and from the address that they want. */
 static bool still_right(struct bt_txn *txn, const struct idle_peer *peer)
 {
+    if (!bt_str_eq((bt_str){peer->key, peer->key_len}, secure_key(txn)))
+        return false;
     for (size_t i = 0; i < txn->n_addrs; i++)
         if (addr_same(txn->addrs[i], &peer->addr.any, true)) {
             const struct sockaddr *from = outgoing_for(txn, txn->addrs[i]);

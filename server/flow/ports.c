@@ -17,6 +17,9 @@
         .name = its_name, .args = grammar, .doc = text,                                            \
         .offset = offsetof(struct ports_options, field)                                            \
     }
+#define TLS(its_name, old_name, grammar, field, text)                                              \
+    OPTION(its_name, grammar, tls.field, text),                                                    \
+        OPTION(old_name, grammar, tls.field, "Old spelling of " its_name ".")
 #define UNBUILT(its_name, grammar, field, text)                                                    \
     {                                                                                              \
         .name = its_name, .args = grammar, .doc = text,                                            \
@@ -37,7 +40,6 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
     UNBUILT("tproxy", NULL, tproxy, "Interception that keeps the client's address."),
     UNBUILT("accel", NULL, accel,
             "Requests as an origin gets them: the proxy stands before a site."),
-    UNBUILT("ssl-bump", NULL, ssl_bump, "TLS inside CONNECT is looked into."),
     UNBUILT("require-proxy-header", NULL, proxy_header, "Clients speak the PROXY protocol first."),
     UNBUILT("defaultsite", "word", defaultsite, "Accelerator: the site for requests without Host."),
     UNBUILT("vhost", NULL, accel, "Accelerator: the site is what Host says."),
@@ -47,24 +49,36 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
     UNBUILT("ignore-cc", NULL, accel, "Accelerator: ignore Cache-Control of requests."),
     UNBUILT("allow-direct", NULL, accel, "Accelerator: go to the site itself without a peer."),
     UNBUILT("act-as-origin", NULL, accel, "Accelerator: Date and Expires as an origin's."),
-    UNBUILT("generate-host-certificates", "[on|off]", ssl_bump,
-            "Make certificates for bumped hosts."),
-    UNBUILT("dynamic_cert_mem_cache_size", "word", protocol, "Memory for certificates made."),
-    UNBUILT("tls-cert", "path", protocol, "Certificate for TLS."),
-    UNBUILT("cert", "path", protocol, "Old spelling of tls-cert."),
-    UNBUILT("tls-key", "path", protocol, "Key for TLS."),
-    UNBUILT("key", "path", protocol, "Old spelling of tls-key."),
-    UNBUILT("cipher", "word", protocol, "Ciphers for TLS."),
-    UNBUILT("options", "word", protocol, "Options for TLS."),
-    UNBUILT("clientca", "path", protocol, "Authorities whose client certificates are taken."),
-    UNBUILT("tls-cafile", "path", protocol, "Authorities for TLS."),
-    UNBUILT("cafile", "path", protocol, "Old spelling of tls-cafile."),
-    UNBUILT("capath", "path", protocol, "Authorities for TLS, a folder."),
-    UNBUILT("crlfile", "path", protocol, "Revoked client certificates."),
-    UNBUILT("tls-dh", "word", protocol, "Diffie-Hellman parameters."),
-    UNBUILT("dhparams", "path", protocol, "Old spelling of tls-dh."),
-    UNBUILT("sslflags", "word", protocol, "How client certificates are checked."),
-    UNBUILT("sslcontext", "word", protocol, "Name of the TLS session context."),
+    OPTION("ssl-bump", NULL, tls.bump, "TLS inside CONNECT is looked into, as ssl_bump says."),
+    OPTION("generate-host-certificates", "[word]", generate,
+           "ssl-bump: certificates are made for bumped hosts (on, which it is without the option); "
+           "off: the port's own one is shown for all."),
+    {.name = "dynamic_cert_mem_cache_size",
+     .args = "size",
+     .preset = "4 MB",
+     .doc = "ssl-bump: memory for the certificates that are made, shared by all workers.",
+     .offset = offsetof(struct ports_options, tls.cert_memory)},
+    TLS("tls-cert", "cert", "path", cert,
+        "PEM file: the port's certificate, who signed it, and perhaps its key; with ssl-bump the "
+        "authority that signs in the place of others."),
+    TLS("tls-key", "key", "path", key, "PEM file: the key, when it is not in the other file."),
+    OPTION("cipher", "word", tls.cipher, "Ciphers of TLS up to 1.2, as OpenSSL writes them."),
+    OPTION("options", "word", tls.options,
+           "Words of OpenSSL: NO_TLSv1_3, NO_TICKET, CIPHER_SERVER_PREFERENCE, ..."),
+    OPTION("tls-min-version", "word", tls.min_version, "Oldest version taken: 1.0 to 1.3."),
+    OPTION("clientca", "path", tls.clientca,
+           "PEM file: clients must have a certificate of one of these authorities."),
+    TLS("tls-cafile", "cafile", "path", cafile, "PEM file: more authorities for the same."),
+    OPTION("capath", "path", tls.capath, "The same, a folder with hashed names."),
+    OPTION("crlfile", "path", tls.crlfile, "PEM file: revocation lists for clients' certificates."),
+    TLS("tls-dh", "dhparams", "word", dh, "Diffie-Hellman parameters: [CURVE:]FILE."),
+    OPTION("sslflags", "word", tls.flags,
+           "VERIFY_CRL, VERIFY_CRL_ALL, NO_SESSION_REUSE, CONDITIONAL_AUTH, DELAYED_AUTH."),
+    TLS("sslcontext", "context", "word", context, "Name that sessions of this port belong to."),
+    OPTION("tls-default-ca", "[word]", default_ca,
+           "The system's authorities count for clients' certificates, too; off without it."),
+    IGNORED("tls-no-npn", NULL, ignored, "NPN is gone; ALPN is spoken."),
+    IGNORED("version", "int(1..6)", version, "Use tls-min-version."),
     {.name = "connection-auth",
      .args = "on|off",
      .preset = "on",
@@ -143,6 +157,35 @@ static bool port_known(const struct core_conf *conf, const struct flow_port *por
     return true;
 }
 
+static bool is_off(bt_str text)
+{
+    return bt_str_eq_nocase(text, BT_STR("off"));
+}
+
+static bool port_tls(struct flow_port *port, const struct bt_line *line, struct bt_error *err)
+{
+    const struct ports_options *options = line->options;
+    struct bt_tls_port *tls = bt_alloc(line->arena, sizeof *tls);
+
+    *tls = options->tls;
+    tls->at = port->at;
+    tls->tls = str_eq_literal(line->name.text, "https_port");
+    tls->generate = !is_off(options->generate);
+    tls->default_ca = options->default_ca.at != NULL && !is_off(options->default_ca);
+    port->tls = tls;
+    if (tls->tls && tls->bump)
+        return bt_complain(err, port->at,
+                           "ssl-bump on an https_port is for connections that the firewall "
+                           "redirects, which are not taken yet; write http_port ... ssl-bump for "
+                           "clients that are told of the proxy");
+    if ((tls->tls || tls->bump) && tls->cert.len == 0)
+        return bt_complain(err, port->at, "TLS needs a certificate: add tls-cert=FILE%s",
+                           tls->bump ? ", an authority's with its key (bobtailctl ca init FILE "
+                                       "makes one)"
+                                     : "");
+    return true;
+}
+
 bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
 {
     struct core_conf *conf = conf_;
@@ -155,6 +198,8 @@ bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
         !port_keepalive(&port, options->tcpkeepalive, word, err))
         return false;
     port.no_connection_auth = !options->connection_auth;
+    if (!port_tls(&port, line, err))
+        return false;
     if (port.name.len == 0)
         port.name = word->text;
     if (conf->n_ports == conf->cap_ports) {

@@ -4,14 +4,18 @@
 #ifndef FLOW_PORTS_H
 #define FLOW_PORTS_H
 
+#include "bt_tls.h"
 #include "flow/core.h"
 
 struct ports_options {
     bt_str name, tcpkeepalive, defaultsite, vport, protocol, pmtu;
-    bool ssl_bump, intercept, transparent, tproxy, accel, proxy_header;
+    bool intercept, transparent, tproxy, accel, proxy_header;
     bool ignored, connection_auth;
+    struct bt_tls_port tls;
+    bt_str generate, default_ca;
+    int64_t version;
 };
-enum { PORTS_OPTIONS = 36 };
+enum { PORTS_OPTIONS = 41 };
 extern const struct bt_option ports_options[PORTS_OPTIONS];
 
 bool ports_set(void *conf, const struct bt_line *line, struct bt_error *err);

@@ -20,6 +20,7 @@
 #include "flow/core.h"
 #include "flow/limits.h"
 #include "flow/pinned.h"
+#include "flow/secure.h"
 #include "http/mend.h"
 #include "http/parse.h"
 #include "plug/phase.h"
@@ -218,6 +219,27 @@ static enum head_fault session_mend(struct bt_txn *txn, const char *bytes, size_
     return FAULT_NONE;
 }
 
+/* A request within a CONNECT: false: it is answered here, and is the last. */
+static bool session_inside(struct bt_txn *txn)
+{
+    const struct inside *in = txn->session->inside;
+
+    if (!inside_misdirected(txn) && in->fail_status == 0)
+        return true;
+    count(requests);
+    txn->keep_client = false;
+    txn->upload_over = txn->req.content_length <= 0;
+    if (in->fail_status != 0) {
+        txn->tag = in->fail_tag;
+        (void)txn_refuse(txn, in->fail_status, in->fail_page, in->fail_detail);
+    } else {
+        (void)txn_refuse(txn, 421, "ERR_CONFLICT_HOST",
+                         "within this connection there is the host that it was made for, and none "
+                         "other");
+    }
+    return false;
+}
+
 /* A whole head of `len` bytes is there: make the exchange, or its refusal. */
 static void session_begin(struct session *s, size_t len)
 {
@@ -242,7 +264,9 @@ static void session_begin(struct session *s, size_t len)
     if (fault == FAULT_NONE) {
         size_t size = txn->req.n * sizeof *fields;
         txn->req.field = memcpy(bt_alloc_raw(txn->arena, size + 1), fields, size);
-        fault = url_parse(txn->arena, txn->req.method_id, txn->req.target, &txn->url);
+        fault = s->inside != NULL
+                    ? inside_url(txn)
+                    : url_parse(txn->arena, txn->req.method_id, txn->req.target, &txn->url);
     } else {
         txn->req.n = 0;
     }
@@ -256,6 +280,8 @@ static void session_begin(struct session *s, size_t len)
                            "send them that are told of it";
         return;
     }
+    if (s->inside != NULL && !session_inside(txn))
+        return;
     count(requests);
     body_init_request(&txn->upload, &txn->req);
     txn->upload_over = txn->upload.kind == BODY_NONE;
@@ -530,6 +556,10 @@ void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t 
     session_add(s);
     count(connections_accepted);
     count(connections_open);
+    if (core->ports[port].tls->tls && !secure_accept(s)) {
+        session_close(s);
+        return;
+    }
     if (phase_lists[BT_AT_ACCEPT].n > 0)
         (void)session_txn(s);
     session_run(s);

@@ -31,6 +31,7 @@ struct session {
     union session_addr peer, local; /* local: family 0 until somebody asks */
     int64_t born_us;                /* when it was accepted */
     struct pinned *pinned;          /* an origin connection of this client alone; NULL: none */
+    struct inside *inside;          /* it is within a CONNECT that was bumped; NULL: it is not */
     uint32_t crowd;                 /* limits.c: where its address is counted; 0: it is not */
     uint16_t port;                  /* number in flow_ports() */
     bool running, again;            /* its driver is on the stack; somebody wants another look */

@@ -77,19 +77,32 @@ static bt_str tunnel_head(struct bt_txn *txn)
     return str_span(from, w.at);
 }
 
+bool tunnel_say(struct bt_txn *txn)
+{
+    struct framed answer = {.head = tunnel_head(txn)};
+
+    txn->head_sent = true;
+    txn->time.reply = clock_us();
+    txn->bytes.reply_head = (int64_t)answer.head.len;
+    return frame_write(&txn->session->stream, &answer, &txn->bytes.reply);
+}
+
 static bool tunnel_open(struct bt_txn *txn)
 {
     struct input *up = &txn->session->in, *down = &txn->from_origin;
     bt_str surplus = {down->at, input_len(down)};
-    struct framed answer = {.head = tunnel_head(txn), .slice = &surplus, .n = surplus.len > 0};
+    struct framed answer = {.slice = &surplus, .n = surplus.len > 0};
     struct framed early = {.head = {up->at, input_len(up)}};
     bool whole;
 
+    if (!txn->head_sent) {
+        answer.head = tunnel_head(txn);
+        txn->time.reply = clock_us();
+        txn->bytes.reply_head = (int64_t)answer.head.len;
+    }
     txn->head_sent = true;
     txn->tag = "TCP_TUNNEL";
     txn->keep_client = txn->keep_origin = false;
-    txn->time.reply = clock_us();
-    txn->bytes.reply_head = (int64_t)answer.head.len;
     txn->bytes.request += (int64_t)early.head.len;
     txn->bytes.body_in += (int64_t)surplus.len;
     whole = frame_write(&txn->session->stream, &answer, &txn->bytes.reply) &&

@@ -7,6 +7,7 @@
  *
  *   read      session.c   wait for a whole request head
  *   admit     admit.c     is it sane, may it pass? phases ACCEPT to REQUEST, http_access
+ *   bump      bump.c      a CONNECT on a port with ssl-bump: splice, bump, terminate
  *   answer    answer.c    can it be answered from here? phase LOOKUP
  *   upstream  upstream.c  find the address, take or dial a connection, send; phase UPSTREAM
  *   tunnel    tunnel.c    CONNECT: two streams, no HTTP
@@ -42,6 +43,7 @@
 #define STEPS(X)                                                                                   \
     X(read, "wait for a whole request head")                                                       \
     X(admit, "is it sane, may it pass? phase REQUEST and http_access")                             \
+    X(bump, "a CONNECT that may be looked into: which way, and the handshakes")                    \
     X(answer, "can it be answered from here? phase LOOKUP")                                        \
     X(upstream, "find the address, take or dial a connection, send; phase UPSTREAM")               \
     X(tunnel, "CONNECT: two streams, no HTTP")                                                     \
@@ -96,6 +98,7 @@ struct session;
 struct serve;
 struct tap;
 struct upgrade;
+struct bump;
 
 struct bt_txn {
     struct bt_arena *arena;
@@ -161,6 +164,9 @@ struct bt_txn {
         } addr, local; /* of the last connection, for logs; family 0: there was none */
     } server;          /* `local` only where a log asks for it (fields.h) */
     bool reused;       /* it came from the pool: it may have gone stale */
+    bool securing;     /* its TLS handshake is under way */
+    bt_str secure_key; /* of secure_key(); .at NULL: not asked yet */
+    struct bump *bump; /* STEP_bump was here; NULL: it was not */
     unsigned tries;
     struct input from_origin;
     struct timeout timeout;  /* of the origin's side */
@@ -239,6 +245,7 @@ enum go txn_phase(struct bt_txn *, enum bt_phase, bool *done);
 /* One step each. */
 enum go step_read(struct bt_txn *);
 enum go step_admit(struct bt_txn *);
+enum go step_bump(struct bt_txn *);
 enum go step_answer(struct bt_txn *);
 enum go step_upstream(struct bt_txn *);
 enum go step_tunnel(struct bt_txn *);
@@ -276,14 +283,20 @@ BT_MUST bool upload_move(struct bt_txn *, bt_str head);
 void origin_attach(struct bt_txn *, struct origin *);
 /* Give it back to the pool when both sides are in order, else close it. */
 void origin_release(struct bt_txn *);
+/* A connection to the request's host, dialled or out of the pool; with TLS when its URL is https. GO_ON
+ * with *done: txn->origin stands; else an answer about why not is on its way. */
+enum go origin_open(struct bt_txn *, bool *done);
 /* Addresses of the request's host; YES when txn->addrs stands. Used by ACLs and by the dialling. */
 enum bt_match origin_addrs(struct bt_txn *);
 /* Make the timeout classes of the origin's side. */
 void upstream_start(void);
-extern struct timeout_class origin_reading; /* read_timeout */
-extern struct timeout_class txn_living;     /* client_lifetime */
-extern struct timeout_class txn_pausing;    /* forward_timeout; in place of the origin's */
+extern struct timeout_class origin_reading;  /* read_timeout */
+extern struct timeout_class origin_securing; /* connect_timeout, for the handshake */
+extern struct timeout_class txn_living;      /* client_lifetime */
+extern struct timeout_class txn_pausing;     /* forward_timeout; in place of the origin's */
 void tunnel_start(void);
+/* Tell the client that its CONNECT stands, before a tunnel does. false: it is gone. */
+BT_MUST bool tunnel_say(struct bt_txn *);
 /* Let go of both streams, with what went through them counted. */
 void tunnel_stop(struct bt_txn *);
 

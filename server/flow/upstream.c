@@ -13,12 +13,14 @@
 #include "base/str.h"
 #include "bt_log.h"
 #include "flow/access.h"
+#include "flow/bump.h"
 #include "flow/core.h"
 #include "flow/fields.h"
 #include "flow/header_rules.h"
 #include "flow/outgoing.h"
 #include "flow/own.h"
 #include "flow/pinned.h"
+#include "flow/secure.h"
 #include "flow/serve.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -27,6 +29,7 @@
 #include "stat/counts.h"
 
 struct timeout_class origin_reading;
+struct timeout_class origin_securing;
 struct timeout_class txn_living;
 struct timeout_class txn_pausing;
 
@@ -156,10 +159,12 @@ static bool origin_kept(struct bt_txn *txn)
         txn->reused = true;
         return true;
     }
-    if (!txn_retriable(txn) || txn->req.method_id == METHOD_CONNECT)
+    if (!bump_secures(txn) && (!txn_retriable(txn) || txn->req.method_id == METHOD_CONNECT))
         return false; /* it may have gone stale, and this request cannot be sent twice */
     for (size_t i = 0; i < txn->n_addrs; i++) {
-        struct origin *origin = idle_take(txn->addrs[i], outgoing_for(txn, txn->addrs[i]));
+        struct idle_which which = {txn->addrs[i], outgoing_for(txn, txn->addrs[i]),
+                                   secure_key(txn)};
+        struct origin *origin = idle_take(&which);
         if (origin != NULL) {
             origin_attach(txn, origin);
             txn->reused = true;
@@ -214,11 +219,25 @@ static enum go origin_dial(struct bt_txn *txn)
     }
     if (txn->dial->fd < 0)
         return dial_failed(txn);
-    origin_attach(txn,
-                  origin_new(txn->dial->fd, txn->dial->addr, outgoing_for(txn, txn->dial->addr)));
+    struct idle_which which = {txn->dial->addr, outgoing_for(txn, txn->dial->addr),
+                               secure_key(txn)};
+    origin_attach(txn, origin_new(txn->dial->fd, &which));
     txn->dial = NULL; /* a second try dials anew */
     txn->reused = false;
     return GO_ON;
+}
+
+/* TLS with the connection that was dialled, where the URL wants it. */
+static enum go origin_secure(struct bt_txn *txn)
+{
+    switch (secure_origin(txn, txn->url.host)) {
+    case BT_TLS_READY:
+        return GO_ON;
+    case BT_TLS_WAIT:
+        return GO_WAIT;
+    default:
+        return txn_fail(txn, 503, "ERR_SECURE_CONNECT_FAIL", txn->deny_detail);
+    }
 }
 
 /* ---- the request as the origin gets it ---- */
@@ -308,7 +327,8 @@ static enum go request_send(struct bt_txn *txn)
 
 static enum go upstream_unsupported(struct bt_txn *txn)
 {
-    return txn_refuse(txn, 501, "ERR_UNSUP_REQ", "only http URLs and CONNECT are forwarded");
+    return txn_refuse(txn, 501, "ERR_UNSUP_REQ",
+                      "only http and https URLs and CONNECT are forwarded");
 }
 
 static enum go upstream_no_address(struct bt_txn *txn)
@@ -329,20 +349,11 @@ static enum go upstream_own(struct bt_txn *txn)
     return txn_refuse(txn, 403, "ERR_ACCESS_DENIED", "this is a port of the proxy itself");
 }
 
-enum go step_upstream(struct bt_txn *txn)
+enum go origin_open(struct bt_txn *txn, bool *done)
 {
-    bool done, tunnel = txn->req.method_id == METHOD_CONNECT;
-    enum go go;
+    enum go go = GO_ON;
 
-    if (!tunnel && !str_eq_literal(txn->url.scheme, "http"))
-        return upstream_unsupported(txn);
-    go = txn_phase(txn, BT_AT_UPSTREAM, &done);
-    if (!done)
-        return go;
-    go = access_ask(txn, ACCESS_MISS, &done);
-    if (!done)
-        return go;
-    txn_tag(txn, tunnel ? "TCP_TUNNEL" : "TCP_MISS");
+    *done = false;
     switch (origin_addrs(txn)) {
     case BT_YES:
         break;
@@ -358,7 +369,34 @@ enum go step_upstream(struct bt_txn *txn)
         go = origin_dial(txn);
         if (txn->origin == NULL)
             return go;
+        txn->securing = false;
+        if (secure_key(txn).len > 0)
+            go = origin_secure(txn);
+    } else if (txn->securing) {
+        go = origin_secure(txn);
     }
+    *done = go == GO_ON && txn->origin != NULL;
+    return go;
+}
+
+enum go step_upstream(struct bt_txn *txn)
+{
+    bool done, tunnel = txn->req.method_id == METHOD_CONNECT;
+    enum go go;
+
+    if (!tunnel && !str_eq_literal(txn->url.scheme, "http") &&
+        !(str_eq_literal(txn->url.scheme, "https") && secure_tls() != NULL))
+        return upstream_unsupported(txn);
+    go = txn_phase(txn, BT_AT_UPSTREAM, &done);
+    if (!done)
+        return go;
+    go = access_ask(txn, ACCESS_MISS, &done);
+    if (!done)
+        return go;
+    txn_tag(txn, tunnel ? "TCP_TUNNEL" : "TCP_MISS");
+    go = origin_open(txn, &done);
+    if (!done)
+        return go;
     txn->hooks_done = false;
     if (tunnel) {
         txn->step = STEP_tunnel;
@@ -389,6 +427,19 @@ static void reading_expired(struct timeout *timeout)
     txn_run(txn);
 }
 
+static void securing_expired(struct timeout *timeout)
+{
+    struct bt_txn *txn = LIST_OF(timeout, struct bt_txn, timeout);
+
+    count(origin_timeouts);
+    txn->keep_origin = false;
+    txn->securing = false;
+    origin_release(txn);
+    (void)txn_fail(txn, 504, "ERR_SECURE_CONNECT_FAIL", "the TLS handshake took too long");
+    bump_failed(txn);
+    txn_run(txn);
+}
+
 static void living_expired(struct timeout *timeout)
 {
     struct bt_txn *txn = LIST_OF(timeout, struct bt_txn, lifetime);
@@ -410,5 +461,6 @@ void upstream_start(void)
 {
     timeout_class_init(&txn_pausing, core->forward_timeout, pausing_expired);
     timeout_class_init(&origin_reading, core->read_timeout, reading_expired);
+    timeout_class_init(&origin_securing, core->connect_timeout, securing_expired);
     timeout_class_init(&txn_living, core->client_lifetime, living_expired);
 }

@@ -47,27 +47,35 @@ static bool is_from(const struct idle_peer *peer, const struct sockaddr *from)
     return peer->from.any.sa_family != AF_UNSPEC && addr_same(&peer->from.any, from, false);
 }
 
-static struct idle_peer *peer_find(struct idle_peer *const *bucket, const struct sockaddr *addr,
-                                   const struct sockaddr *from)
+static bool is_keyed(const struct idle_peer *peer, bt_str key)
+{
+    return bt_str_eq((bt_str){peer->key, peer->key_len}, key);
+}
+
+static struct idle_peer *peer_find(struct idle_peer *const *bucket, const struct idle_which *which)
 {
     struct idle_peer *peer = *bucket;
 
-    while (peer != NULL && !(addr_same(&peer->addr.any, addr, true) && is_from(peer, from)))
+    while (peer != NULL && !(addr_same(&peer->addr.any, which->addr, true) &&
+                             is_from(peer, which->from) && is_keyed(peer, which->key)))
         peer = peer->next;
     return peer;
 }
 
-static struct idle_peer *peer_get(const struct sockaddr *addr, const struct sockaddr *from)
+static struct idle_peer *peer_get(const struct idle_which *which)
 {
-    struct idle_peer **bucket = bucket_of(addr);
-    struct idle_peer *peer = peer_find(bucket, addr, from);
+    struct idle_peer **bucket = bucket_of(which->addr);
+    struct idle_peer *peer = peer_find(bucket, which);
 
     if (peer == NULL) {
-        peer = calloc(1, sizeof *peer);
+        peer = calloc(1, sizeof *peer + which->key.len);
         CHECK(peer != NULL);
-        memcpy(&peer->addr, addr, addr_len(addr));
-        if (from != NULL)
-            memcpy(&peer->from, from, addr_len(from));
+        memcpy(&peer->addr, which->addr, addr_len(which->addr));
+        if (which->from != NULL)
+            memcpy(&peer->from, which->from, addr_len(which->from));
+        peer->key_len = which->key.len;
+        if (which->key.len > 0)
+            memcpy(peer->key, which->key.at, which->key.len);
         list_init(&peer->idle);
         peer->next = *bucket;
         *bucket = peer;
@@ -98,7 +106,7 @@ static void leave_room(int fd)
         continue;
 }
 
-struct origin *origin_new(int fd, const struct sockaddr *addr, const struct sockaddr *from)
+struct origin *origin_new(int fd, const struct idle_which *which)
 {
     struct origin *o = calloc(1, sizeof *o);
 
@@ -107,7 +115,7 @@ struct origin *origin_new(int fd, const struct sockaddr *addr, const struct sock
     stream_init(&o->stream, fd, NULL);
     o->stream.readable = false; /* origins do not speak first; if one does, epoll will tell */
     o->born_us = clock_us();
-    o->peer = peer_get(addr, from);
+    o->peer = peer_get(which);
     o->peer->n++;
     count(origin_open);
     return o;
@@ -185,9 +193,9 @@ void idle_fini(void)
     timeout_class_fini(&waiting);
 }
 
-struct origin *idle_take(const struct sockaddr *addr, const struct sockaddr *from)
+struct origin *idle_take(const struct idle_which *which)
 {
-    struct idle_peer *peer = peer_find(bucket_of(addr), addr, from);
+    struct idle_peer *peer = peer_find(bucket_of(which->addr), which);
     struct origin *o = peer == NULL ? NULL : LIST_FIRST(&peer->idle, struct origin, link);
 
     if (o == NULL)

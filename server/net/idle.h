@@ -13,8 +13,8 @@
 
 #include "net/stream.h"
 
-/* All connections to one address and port, from one address of ours; lives as long as one of them
- * does. */
+/* All connections to one address and port, from one address of ours and with one key; lives as long as
+ * one of them does. */
 struct idle_peer {
     struct idle_peer *next; /* in its bucket */
     struct list idle;       /* of struct origin, last used first */
@@ -24,6 +24,15 @@ struct idle_peer {
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
     } addr, from; /* `from`: family 0 when the kernel chose */
+    size_t key_len;
+    char key[]; /* what else they have in common: with whom they speak TLS, and how */
+};
+
+/* Which connections an exchange may use. */
+struct idle_which {
+    const struct sockaddr *addr;
+    const struct sockaddr *from; /* NULL: the kernel chose */
+    bt_str key;                  /* empty: without TLS */
 };
 
 struct origin {
@@ -43,15 +52,15 @@ void idle_fini(void);
 /* How old a connection may get and still wait (pconn_lifetime); 0, and without this call: any age. */
 void idle_lifetime(bt_duration);
 
-/* A new connection, in use, to `addr` from `from` (NULL: the kernel chose). The stream has no ready() yet: set stream.ready before it is watched.
+/* A new connection, in use, of that kind. The stream has no ready() yet: set stream.ready before it is watched.
  * Nothing is read from it before that, since origins do not speak first. */
-struct origin *origin_new(int fd, const struct sockaddr *addr, const struct sockaddr *from);
+struct origin *origin_new(int fd, const struct idle_which *);
 /* Closes and frees, in use or idle. */
 void origin_close(struct origin *);
 
-/* The one to `addr` from `from` that waits least long, now in use, with stream.ready NULL, owner
+/* The one of that kind that waits least long, now in use, with stream.ready NULL, owner
  * NULL; NULL: none waits. Counts origin.reused. */
-struct origin *idle_take(const struct sockaddr *addr, const struct sockaddr *from);
+struct origin *idle_take(const struct idle_which *);
 /* Back from use: nothing pending, whole response read; the timeout and the link must be unset. A
  * connection that has ended, or says something already, is closed instead. */
 void idle_put(struct origin *);

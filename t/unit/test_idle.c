@@ -40,13 +40,24 @@ static struct sockaddr_in addr_a, addr_b, addr_c;
 #define B ((struct sockaddr *)&addr_b)
 #define C ((struct sockaddr *)&addr_c)
 
-static struct origin *fresh(const struct sockaddr *addr)
+static struct origin *take(const struct sockaddr *addr)
 {
+    return idle_take(&(struct idle_which){.addr = addr});
+}
+
+static struct origin *fresh_keyed(const struct sockaddr *addr, bt_str key)
+{
+    struct idle_which which = {.addr = addr, .key = key};
     int fd[2];
 
     tcp_pair(fd);
     peer[n_pairs++] = fd[1];
-    return origin_new(fd[0], addr, NULL);
+    return origin_new(fd[0], &which);
+}
+
+static struct origin *fresh(const struct sockaddr *addr)
+{
+    return fresh_keyed(addr, BT_STR_NONE);
 }
 
 static bool woken;
@@ -57,24 +68,42 @@ static void on_ready(struct stream *s)
     woken = true;
 }
 
+static void a_key_is_part_of_what_is_asked_for(void **state)
+{
+    struct idle_which one = {.addr = A, .key = BT_STR("one")};
+    struct origin *o = fresh_keyed(A, BT_STR("one"));
+
+    (void)state;
+    idle_put(o);
+    assert_null(take(A));
+    assert_null(idle_take(&(struct idle_which){.addr = A, .key = BT_STR("on")}));
+    assert_ptr_equal(idle_take(&one), o);
+    idle_put(o);
+    idle_put(fresh(A));
+    assert_ptr_equal(idle_take(&one), o);
+    origin_close(o);
+    assert_null(idle_take(&one));
+    origin_close(take(A));
+}
+
 static void the_last_used_is_taken_first(void **state)
 {
     struct origin *one = fresh(A), *two = fresh(A);
     int64_t reused = counted(COUNT_origin_reused);
 
     (void)state;
-    assert_null(idle_take(A, NULL));
+    assert_null(take(A));
     assert_int_equal(counted(COUNT_origin_open), 2);
     idle_put(one);
     idle_put(two);
     assert_int_equal(counted(COUNT_origin_open), 0);
     assert_int_equal(counted(COUNT_origin_idle), 2);
-    assert_ptr_equal(idle_take(A, NULL), two);
-    assert_ptr_equal(idle_take(A, NULL), one);
-    assert_null(idle_take(A, NULL));
+    assert_ptr_equal(take(A), two);
+    assert_ptr_equal(take(A), one);
+    assert_null(take(A));
     assert_int_equal(counted(COUNT_origin_reused), reused + 2);
     idle_put(one);
-    assert_ptr_equal(idle_take(A, NULL), one);
+    assert_ptr_equal(take(A), one);
     origin_close(one);
     origin_close(two);
 }
@@ -86,11 +115,11 @@ static void peers_are_told_apart_by_address_and_port(void **state)
 
     (void)state;
     idle_put(o);
-    assert_null(idle_take(B, NULL)); /* another port */
-    assert_null(idle_take(C, NULL)); /* another address */
+    assert_null(take(B)); /* another port */
+    assert_null(take(C)); /* another address */
     mapped.sin6_addr.s6_addr[10] = mapped.sin6_addr.s6_addr[11] = 0xff;
     memcpy(&mapped.sin6_addr.s6_addr[12], &addr_a.sin_addr, 4);
-    assert_ptr_equal(idle_take((struct sockaddr *)&mapped, NULL), o);
+    assert_ptr_equal(take((struct sockaddr *)&mapped), o);
     origin_close(o);
 }
 
@@ -102,7 +131,7 @@ static void a_kept_connection_still_works(void **state)
     (void)state;
     idle_put(o);
     turn_for(2);
-    o = idle_take(A, NULL);
+    o = take(A);
     assert_null(o->owner);
     o->stream.ready = on_ready;
     assert_true(stream_put(&o->stream, "GET", 3));
@@ -113,7 +142,7 @@ static void a_kept_connection_still_works(void **state)
     wait_for(woken);
     assert_int_equal(stream_read(&o->stream, text, sizeof text), 3);
     idle_put(o);
-    assert_ptr_equal(idle_take(A, NULL), o);
+    assert_ptr_equal(take(A), o);
     origin_close(o);
 }
 
@@ -127,7 +156,7 @@ static void one_that_ends_is_closed(void **state)
     turn_for(2);
     shutdown(peer[0], SHUT_WR);
     turn_for(10);
-    assert_null(idle_take(A, NULL));
+    assert_null(take(A));
     assert_int_equal(counted(COUNT_origin_idle), 0);
     assert_int_equal(read(peer[0], &byte, 1), 0);
     assert_int_equal(counted(COUNT_origin_surplus), surplus);
@@ -142,7 +171,7 @@ static void one_that_speaks_unasked_is_closed(void **state)
     turn_for(2);
     say(peer[0], "HTTP/1.1 200 OK\r\n");
     turn_for(10);
-    assert_null(idle_take(A, NULL));
+    assert_null(take(A));
     assert_int_equal(counted(COUNT_origin_surplus), surplus + 1);
 }
 
@@ -155,17 +184,17 @@ static void one_that_spoke_or_ended_is_not_kept(void **state)
     say(peer[0], "more than was asked");
     o->stream.readable = true; /* as after a read that filled its buffer */
     idle_put(o);
-    assert_null(idle_take(A, NULL));
+    assert_null(take(A));
     assert_int_equal(counted(COUNT_origin_surplus), surplus + 1);
     o = fresh(A);
     shutdown(peer[1], SHUT_WR);
     o->stream.readable = true;
     idle_put(o);
-    assert_null(idle_take(A, NULL));
+    assert_null(take(A));
     o = fresh(A);
     stream_shutdown(&o->stream);
     idle_put(o);
-    assert_null(idle_take(A, NULL));
+    assert_null(take(A));
 }
 
 static void an_old_one_is_closed(void **state)
@@ -178,7 +207,7 @@ static void an_old_one_is_closed(void **state)
     clock_refresh();
     loop_clock_moved();
     turn_for(2);
-    o = idle_take(A, NULL); /* in time; and its time begins anew */
+    o = take(A); /* in time; and its time begins anew */
     assert_non_null(o);
     idle_put(o);
     clock_shift(40000);
@@ -191,7 +220,7 @@ static void an_old_one_is_closed(void **state)
     loop_clock_moved();
     turn_for(2);
     assert_int_equal(counted(COUNT_origin_idle), 0);
-    assert_null(idle_take(A, NULL));
+    assert_null(take(A));
 }
 
 static void a_peer_may_keep_so_many(void **state)
@@ -204,10 +233,10 @@ static void a_peer_may_keep_so_many(void **state)
     for (int i = 0; i < 4; i++)
         idle_put(o[i]);
     assert_int_equal(counted(COUNT_origin_idle), 3);
-    assert_ptr_equal(idle_take(A, NULL), o[3]); /* the oldest has made room */
-    assert_ptr_equal(idle_take(A, NULL), o[2]);
-    assert_ptr_equal(idle_take(A, NULL), o[1]);
-    assert_null(idle_take(A, NULL));
+    assert_ptr_equal(take(A), o[3]); /* the oldest has made room */
+    assert_ptr_equal(take(A), o[2]);
+    assert_ptr_equal(take(A), o[1]);
+    assert_null(take(A));
     for (int i = 1; i < 4; i++)
         origin_close(o[i]);
 }
@@ -221,11 +250,11 @@ static void all_together_may_keep_so_many(void **state)
         idle_put(fresh(B));
     assert_int_equal(counted(COUNT_origin_idle), 5);
     for (int i = 0; i < 2; i++)
-        origin_close(idle_take(A, NULL));
-    assert_null(idle_take(A, NULL)); /* the one idle longest, of whichever peer */
+        origin_close(take(A));
+    assert_null(take(A)); /* the one idle longest, of whichever peer */
     idle_close_all();
     assert_int_equal(counted(COUNT_origin_idle), 0);
-    assert_null(idle_take(B, NULL));
+    assert_null(take(B));
 }
 
 static void no_time_means_none_is_kept(void **state)
@@ -245,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         pooled(the_last_used_is_taken_first),
+        pooled(a_key_is_part_of_what_is_asked_for),
         pooled(peers_are_told_apart_by_address_and_port),
         pooled(a_kept_connection_still_works),
         pooled(one_that_ends_is_closed),

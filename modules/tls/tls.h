@@ -1,0 +1,215 @@
+/* tls.h - what the files of the module share: its configuration, and what it knows of a connection.
+ *
+ *   tls.c       the module: its tables, setup and start; struct bt_tls of bt_tls.h
+ *   config.c    directives and what their words mean (versions, options, flags, names of errors)
+ *   side.c      the transport: one side of a connection over OpenSSL, reads, writes, handshakes
+ *   serve.c     towards clients: a context a port, tickets and sessions that all workers share
+ *   origin.c    towards origins: contexts, verification, sslproxy_cert_error, sessions that are resumed
+ *   verify.c    what is wrong with a certificate: names of errors, whom it is for
+ *   leaf.c      forged certificates: made beside the loop, kept for all workers
+ *   bump.c      ssl_bump and its steps; on_unsupported_protocol
+ *   server.c    what an origin says in clear to a hello that was only passed on, by serverhello.c
+ *   acl.c       ACL types        fields.c  fields of logs
+ *   hello.c, ja.c, hash.c, forge.c, pem.c: see their headers
+ *
+ * OpenSSL appears in this folder only. Whatever an error queue holds is cleared by who meets it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef TLS_TLS_H
+#define TLS_TLS_H
+
+#include <openssl/ssl.h>
+
+#include "bt.h"
+
+#include "forge.h"
+#include "hello.h"
+#include "pem.h"
+
+/* ---- configuration ---- */
+
+/* tls_outgoing_options; words as written, which config.c has checked. */
+struct tls_outgoing {
+    const struct bt_word *at; /* for complaints; NULL: there is no such line */
+    bool disable, default_ca;
+    bt_str cert, key, cipher, options, cafile, capath, crlfile, flags, domain;
+    int64_t min_version; /* 0 to 3: TLS 1.0 to 1.3; -1: not said */
+    int64_t version;     /* old: 1 any, 3 to 6 only SSLv3, TLS 1.0, 1.1, 1.2; 0: not said */
+    bool no_npn;
+    bool dont_verify_peer, dont_verify_domain; /* out of `flags` */
+};
+
+struct tls_conf {
+    struct bt_rules *bump;        /* ssl_bump ACTION ACLS; actions: bump.c's words */
+    struct bt_rules *unsupported; /* on_unsupported_protocol: 0 tunnel, 1 respond */
+    struct bt_rules *cert_error;  /* sslproxy_cert_error allow|deny */
+    struct bt_rules *cert_sign; /* sslproxy_cert_sign: 0 signTrusted, 1 signUntrusted, 2 signSelf */
+    struct bt_rules
+        *cert_adapt; /* sslproxy_cert_adapt: 0 setValidAfter, 1 setValidBefore, 2 setCommonName */
+    struct tls_outgoing outgoing;
+    bt_str sign_hash;         /* sslproxy_cert_sign_hash; empty: sha256 */
+    int64_t leaf_key;         /* sslproxy_leaf_key: 0 ecdsa, 1 rsa */
+    bt_str intermediates;     /* sslproxy_foreign_intermediate_certs: a file */
+    bt_size session_cache;    /* sslproxy_session_cache_size */
+    bt_duration session_ttl;  /* sslproxy_session_ttl */
+    bool aia;                 /* sslproxy_fetch_intermediates */
+    struct bt_rules *key_log; /* tls_key_log FILE ACLS */
+};
+extern struct tls_conf *tls_conf; /* from .setup on */
+
+/* ---- what is known of one client connection (bt_conn_memory) ---- */
+
+enum tls_action { TLS_SPLICE, TLS_PEEK, TLS_STARE, TLS_BUMP, TLS_TERMINATE };
+
+enum { TLS_ERRORS_MAX = 8 };
+/* One thing that is wrong with an origin's certificate: X509_V_ERR_..., which one of the chain. */
+struct tls_error {
+    int code, depth;
+    bool forgiven; /* sslproxy_cert_error let it pass */
+};
+
+/* Who the origin of a connection is, as its certificate says. Counted: sides, connections and leaves share
+ * it, and it outlives the origin's connection. One process, the loop's thread alone. */
+struct tls_peer {
+    unsigned uses;
+    X509 *cert;             /* NULL: none is known */
+    STACK_OF(X509) * chain; /* as it was sent; may be NULL */
+    struct tls_error error[TLS_ERRORS_MAX];
+    unsigned errors;
+    bt_str version, cipher; /* "TLSv1.3"; literals of OpenSSL */
+    uint8_t sha1[20], sha256[32];
+};
+struct tls_peer *tls_peer_new(X509 *cert, STACK_OF(X509) * chain); /* takes references of its own */
+struct tls_peer *tls_peer_hold(struct tls_peer *);
+void tls_peer_release(struct tls_peer *); /* NULL: nothing */
+
+struct tls_leaf;
+struct serverhello_reader; /* serverhello.h */
+
+struct tls_client {
+    struct bt_arena *arena;      /* the connection's; NULL: this memory is new */
+    struct hello_reader *reader; /* NULL: no hello was looked at */
+    size_t fed;                  /* bytes that it has */
+    const struct hello *hello;   /* NULL: not whole yet, or none */
+    int step;                    /* of ssl_bump, 1 to 3; 0: it was not asked */
+    bool decided;                /* `mode` says what was done last */
+    enum tls_action mode;        /* for %ssl::bump_mode and to tell what is possible in step 3 */
+    struct tls_peer *peer;       /* the origin; NULL: nobody knows it */
+    struct tls_leaf *leaf;       /* the forged certificate; NULL: none yet */
+    bool fake;                   /* the leaf stands in place of no origin: errors go to a page */
+};
+/* Filled in (zeroed, .arena set, released with the connection) when it is first asked for. */
+struct tls_client *tls_client(struct bt_txn *);
+
+/* ---- side.c ---- */
+
+struct bt_tls_side {
+    SSL *ssl;
+    int fd;
+    bool server : 1; /* we are the server: towards a client */
+    bool ready : 1;  /* the handshake is done */
+    bool broken : 1; /* nothing more can be said or read, not even a close-notify */
+    bool eof : 1;    /* the other side said that it is done */
+    bool fin : 1;    /* the socket has ended */
+    bool more : 1;   /* the last read of the socket took all that was asked for: there may be more */
+    bool told : 1;   /* the close-notify was said */
+    bool refused : 1; /* origins: it is not who it must be */
+    int error;       /* errno of the socket when it broke; 0: a fault of TLS, see why */
+    const char *why; /* a literal, or text of .says; NULL: nothing is wrong */
+    char says[128];
+    int64_t began_us;
+    /* The handshake is done; false: refused all the same, `why` stands. NULL: always fine. */
+    bool (*settled)(struct bt_tls_side *);
+    void (*closed)(struct bt_tls_side *); /* before the side is freed; NULL: nothing to do */
+    struct tls_peer *peer;     /* origins: who it is, from `ready` (or a refusal) on */
+    struct tls_origin *origin; /* origins: what origin.c knows of it */
+    struct tls_leaf *leaf;     /* bumped clients */
+    char *early;               /* bytes to be read before the socket's */
+    size_t early_at, early_len;
+};
+extern const struct bt_transport tls_transport;
+/* Takes `ssl` (frees it with the side, also when there is no memory: then NULL). NULL of NULL. */
+struct bt_tls_side *side_new(SSL *ssl, int fd, bool server);
+/* What every context of either kind is like. */
+void side_prepare(SSL_CTX *);
+/* These bytes come before what the socket has. false: no memory. */
+BT_MUST bool side_early(struct bt_tls_side *, bt_str bytes);
+enum bt_tls_state side_shake(struct bt_tls_side *);
+const char *side_why(const struct bt_tls_side *);
+/* Sets `why` unless it stands, out of OpenSSL's error queue, which is empty then. */
+void side_complain(struct bt_tls_side *, const char *otherwise);
+
+/* ---- serve.c ---- */
+
+/* Contexts of all ports; CAs of those that bump. */
+BT_MUST bool serve_setup(struct bt_arena *, struct bt_error *);
+BT_MUST bool serve_start(void);
+struct bt_tls_side *serve_accept(unsigned port, int fd);
+/* For a client that is bumped: its context is the port's, its certificate the leaf's. */
+struct bt_tls_side *serve_bump(struct bt_txn *, int fd, bt_str early);
+/* The CA that signs for that port; NULL: it has none. */
+const struct pem *serve_ca(unsigned port);
+
+/* ---- origin.c ---- */
+
+BT_MUST bool origin_setup(struct bt_arena *, struct bt_error *);
+BT_MUST bool origin_start(void);
+struct bt_tls_side *origin_connect(struct bt_txn *, int fd, bt_str host);
+bt_str origin_key(struct bt_txn *, bt_str host);
+bool origin_untrusted(const struct bt_tls_side *);
+
+/* ---- verify.c ---- */
+
+/* "X509_V_ERR_CERT_HAS_EXPIRED" and, for pages, a sentence; `code` as in tls_error. */
+const char *verify_name(int code);
+const char *verify_says(int code);
+/* The code of a name as operators write it, with or without X509_V_ERR_; -1: there is none. */
+int verify_code(bt_str name);
+/* A code that OpenSSL lacks: the certificate is for somebody else. */
+enum { VERIFY_WRONG_HOST = -2 };
+/* Is it for that host, name or address? By alternative names; by the common name only when there are no
+ * alternative ones of DNS or address kind. Wildcards stand for one label, the leftmost. */
+bool verify_host(X509 *cert, bt_str host);
+
+/* ---- leaf.c ---- */
+
+/* A forged certificate with its key and chain; counted, in the loop's thread alone. */
+struct tls_leaf {
+    unsigned uses;
+    X509 *cert;
+    EVP_PKEY *key;
+    STACK_OF(X509) * chain; /* the CA, and who signed that */
+    const char *verdict;    /* NULL: it is good */
+};
+BT_MUST bool leaf_setup(struct bt_arena *, struct bt_error *);
+BT_MUST bool leaf_start(void);
+/* As bt_tls.forge; READY: tls_client(txn)->leaf is set. */
+enum bt_tls_state leaf_forge(struct bt_txn *, bt_str host, struct bt_tls_side *origin);
+struct tls_leaf *leaf_hold(struct tls_leaf *);
+void leaf_release(struct tls_leaf *); /* NULL: nothing */
+
+/* ---- bump.c ---- */
+
+bool bump_any(void);
+enum bt_bump bump_decide(struct bt_txn *, int step);
+enum bt_tls_hello bump_hello(struct bt_txn *, bt_str bytes);
+bt_str bump_name(struct bt_txn *);
+enum bt_tls_state bump_unsupported(struct bt_txn *);
+/* As %ssl::bump_mode says it; NULL: ssl_bump was not asked. */
+const char *bump_mode(struct bt_txn *);
+
+/* ---- server.c ---- */
+
+enum bt_tls_state server_peek(struct bt_txn *, bt_str bytes);
+
+/* ---- tables, put together by tls.c; the compiler holds the numbers ---- */
+
+enum { TLS_DIRECTIVES = 15 };
+extern const struct bt_directive tls_directives[TLS_DIRECTIVES];
+
+/* The error of a certificate that is being judged (sslproxy_cert_error, ssl_error), 0: none is; while
+ * verification runs the rules, for acl.c. */
+extern const struct tls_error *tls_judged;
+extern X509 *tls_judged_cert;
+
+#endif
