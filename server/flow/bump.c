@@ -33,6 +33,7 @@ struct bump {
     enum bt_bump first, act; /* what step 1 said; what the last one said */
     int fail_status;
     const char *fail_page, *fail_detail, *fail_tag;
+    const struct bt_line *fail_rule;
 };
 
 static struct timeout_class hello_waiting, client_waiting;
@@ -123,6 +124,7 @@ static void bump_inside(struct bt_txn *txn, const struct bump *b)
     in->fail_status = b->fail_status;
     in->fail_page = b->fail_page;
     in->fail_tag = b->fail_tag;
+    in->fail_rule = b->fail_rule;
     if (b->fail_detail != NULL)
         in->fail_detail = bt_str_printf(arena, "%s", b->fail_detail).at;
     txn->session->inside = in;
@@ -188,6 +190,7 @@ void bump_failed(struct bt_txn *txn)
     b->fail_page = txn->deny_page;
     b->fail_detail = txn->deny_detail;
     b->fail_tag = strcmp(txn->tag, "TCP_DENIED") == 0 ? txn->tag : "NONE_NONE";
+    b->fail_rule = b->fail_tag == txn->tag ? txn->rule : NULL;
     txn->tag = "NONE_NONE";
     txn->failing = txn->fail_told = false;
     if (txn->origin != NULL) {

@@ -42,7 +42,8 @@ enum bt_match bt_login(struct bt_txn *txn)
 
 bool login_is_wanted(struct bt_txn *txn, enum bt_match match)
 {
-    if (login() == NULL || !login()->offered())
+    /* Within a CONNECT that was bumped nobody can log in: that was for the CONNECT. */
+    if (login() == NULL || !login()->offered() || txn->session->inside != NULL)
         return false;
     return (match == BT_BROKEN && txn->deny_status == 407) ||
            (match != BT_BROKEN && acl_last_is_login(txn));

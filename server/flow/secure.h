@@ -36,6 +36,7 @@ struct inside {
     const char *fail_page;
     const char *fail_detail;
     const char *fail_tag;
+    const struct bt_line *fail_rule; /* that refused it; NULL: none */
     bt_str who[BT_WHO_END]; /* who the CONNECT was from */
 };
 /* From now on the requests of this connection come from within the exchange, a CONNECT. */

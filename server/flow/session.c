@@ -231,6 +231,7 @@ static bool session_inside(struct bt_txn *txn)
     txn->upload_over = txn->req.content_length <= 0;
     if (in->fail_status != 0) {
         txn->tag = in->fail_tag;
+        txn->rule = in->fail_rule;
         (void)txn_refuse(txn, in->fail_status, in->fail_page, in->fail_detail);
     } else {
         (void)txn_refuse(txn, 421, "ERR_CONFLICT_HOST",
