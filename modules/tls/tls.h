@@ -43,9 +43,8 @@ struct tls_conf {
     struct bt_rules *bump;        /* ssl_bump ACTION ACLS; actions: bump.c's words */
     struct bt_rules *unsupported; /* on_unsupported_protocol: 0 tunnel, 1 respond */
     struct bt_rules *cert_error;  /* sslproxy_cert_error allow|deny */
-    struct bt_rules *cert_sign; /* sslproxy_cert_sign: 0 signTrusted, 1 signUntrusted, 2 signSelf */
-    struct bt_rules
-        *cert_adapt; /* sslproxy_cert_adapt: 0 setValidAfter, 1 setValidBefore, 2 setCommonName */
+    struct leaf_rule *cert_sign;  /* sslproxy_cert_sign, line by line: leaf.h */
+    struct leaf_rule *cert_adapt; /* sslproxy_cert_adapt */
     struct tls_outgoing outgoing;
     bt_str sign_hash;         /* sslproxy_cert_sign_hash; empty: sha256 */
     int64_t leaf_key;         /* sslproxy_leaf_key: 0 ecdsa, 1 rsa */
@@ -94,9 +93,13 @@ struct tls_client {
     int step;                    /* of ssl_bump, 1 to 3; 0: it was not asked */
     bool decided;                /* `mode` says what was done last */
     enum tls_action mode;        /* for %ssl::bump_mode and to tell what is possible in step 3 */
+    int word;                    /* which word of ssl_bump said so: old ones keep their name in logs */
     struct tls_peer *peer;       /* the origin; NULL: nobody knows it */
     struct tls_leaf *leaf;       /* the forged certificate; NULL: none yet */
+    struct leaf_ask *ask;        /* leaf.c: the exchange waits, or was not told yet how it ended */
     bool fake;                   /* the leaf stands in place of no origin: errors go to a page */
+    struct serverhello_reader *heard; /* what a peek heard of the origin; NULL: there was none */
+    size_t heard_bytes;
 };
 /* Filled in (zeroed, .arena set, released with the connection) when it is first asked for. */
 struct tls_client *tls_client(struct bt_txn *);
@@ -111,20 +114,20 @@ struct bt_tls_side {
     bool broken : 1; /* nothing more can be said or read, not even a close-notify */
     bool eof : 1;    /* the other side said that it is done */
     bool fin : 1;    /* the socket has ended */
-    bool more : 1;   /* the last read of the socket took all that was asked for: there may be more */
-    bool told : 1;   /* the close-notify was said */
+    bool more : 1; /* the last read of the socket took all that was asked for: there may be more */
+    bool told : 1; /* the close-notify was said */
     bool refused : 1; /* origins: it is not who it must be */
-    int error;       /* errno of the socket when it broke; 0: a fault of TLS, see why */
-    const char *why; /* a literal, or text of .says; NULL: nothing is wrong */
+    int error;        /* errno of the socket when it broke; 0: a fault of TLS, see why */
+    const char *why;  /* a literal, or text of .says; NULL: nothing is wrong */
     char says[128];
     int64_t began_us;
     /* The handshake is done; false: refused all the same, `why` stands. NULL: always fine. */
     bool (*settled)(struct bt_tls_side *);
     void (*closed)(struct bt_tls_side *); /* before the side is freed; NULL: nothing to do */
-    struct tls_peer *peer;     /* origins: who it is, from `ready` (or a refusal) on */
-    struct tls_origin *origin; /* origins: what origin.c knows of it */
-    struct tls_leaf *leaf;     /* bumped clients */
-    char *early;               /* bytes to be read before the socket's */
+    struct tls_peer *peer;                /* origins: who it is, from `ready` (or a refusal) on */
+    struct tls_origin *origin;            /* origins: what origin.c knows of it */
+    struct tls_leaf *leaf;                /* bumped clients */
+    char *early;                          /* bytes to be read before the socket's */
     size_t early_at, early_len;
 };
 extern const struct bt_transport tls_transport;
@@ -202,10 +205,15 @@ const char *bump_mode(struct bt_txn *);
 
 enum bt_tls_state server_peek(struct bt_txn *, bt_str bytes);
 
-/* ---- tables, put together by tls.c; the compiler holds the numbers ---- */
+/* ---- tables, put together by tls.c ---- */
 
-enum { TLS_DIRECTIVES = 15 };
-extern const struct bt_directive tls_directives[TLS_DIRECTIVES];
+/* How many rows acl.c and fields.c have; the compiler holds them to it. Rows of directives stand in
+ * bump_rows.h, leaf_rows.h and config_rows.h, which tls.c takes in. Counters: counts.h. */
+enum { TLS_ACL_TYPES = 0, TLS_FIELDS = 0 };
+#if 0 /* with the first one of each */
+extern const struct bt_acl_type tls_acl_types[TLS_ACL_TYPES];
+extern const struct bt_field tls_fields[TLS_FIELDS];
+#endif
 
 /* The error of a certificate that is being judged (sslproxy_cert_error, ssl_error), 0: none is; while
  * verification runs the rules, for acl.c. */

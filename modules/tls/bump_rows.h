@@ -1,0 +1,18 @@
+/* bump_rows.h - a piece of tls.c: rows of directives about ssl_bump, on_unsupported_protocol.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+{.name = "ssl_bump",
+ .args = "splice|peek|stare|bump|terminate|none|client-first|server-first|peek-and-splice acls+",
+ .doc = "What is done with a CONNECT on a port with ssl-bump. At each step the first line counts "
+        "that holds and whose action is possible then: splice (a tunnel), bump (looked into), peek "
+        "and stare (go on to the next step, to splice or to bump there), terminate. No line holds: "
+        "splice, but bump after a stare. No line at all: plain tunnels.",
+ .offset = offsetof(struct tls_conf, bump),
+ .phase = BT_AT_REQUEST,
+ .flags = BT_BY_ACTION},
+    {.name = "on_unsupported_protocol",
+     .args = "tunnel|respond acls+",
+     .doc = "What is done when a client speaks no TLS after a CONNECT that is to be looked into: "
+            "tunnel it, or close the connection (respond), as when no line holds.",
+     .offset = offsetof(struct tls_conf, unsupported),
+     .phase = BT_AT_REQUEST},
