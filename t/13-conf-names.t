@@ -120,10 +120,6 @@ tcp_outgoing_mark 0x1 lan
 mark_client_packet 0x1 lan
 mark_client_connection 0x1/0xff lan
 ftp_port 127.0.0.1:2121
-ssl_bump peek all
-ssl_bump bump all
-tls_outgoing_options min-version=1.2 cafile=/etc/x.pem flags=DONT_VERIFY_PEER
-sslproxy_cert_error allow all
 sslproxy_cert_sign signSelf all
 sslproxy_cert_adapt setCommonName{x} all
 sslcrtvalidator_program /bin/true
@@ -152,7 +148,6 @@ ecap_enable off
 never_direct deny all
 always_direct allow all
 ssl_bump splice all
-sslproxy_cert_error deny all
 icp_port 0
 htcp_port 0
 snmp_port 0
@@ -194,7 +189,6 @@ adaptation_access s allow lan
 delay_class 1 2
 delay_parameters 1 64000/64000 -1/-1
 delay_access 1 allow lan
-on_unsupported_protocol tunnel all
 peer_connect_timeout 30 seconds
 qos_flows tos local-hit=0x30
 cpu_affinity_map process_numbers=1,2 cores=1,3

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "config.h"
 #include "counts.h"
 
 struct tls_conf *tls_conf;

@@ -31,12 +31,10 @@
 /* tls_outgoing_options; words as written, which config.c has checked. */
 struct tls_outgoing {
     const struct bt_word *at; /* for complaints; NULL: there is no such line */
-    bool disable, default_ca;
-    bt_str cert, key, cipher, options, cafile, capath, crlfile, flags, domain;
-    int64_t min_version; /* 0 to 3: TLS 1.0 to 1.3; -1: not said */
-    int64_t version;     /* old: 1 any, 3 to 6 only SSLv3, TLS 1.0, 1.1, 1.2; 0: not said */
-    bool no_npn;
-    bool dont_verify_peer, dont_verify_domain; /* out of `flags` */
+    bt_str cert, key, cipher, options, cafile, capath, crlfile, flags, domain, min_version;
+    int64_t version; /* old: 4 to 6 only TLS 1.0, 1.1, 1.2; 0, 1: not said */
+    bool disable, no_default_ca;
+    bool dont_verify_peer, dont_verify_domain; /* out of `flags`; by origin_setup() */
 };
 
 struct tls_conf {
@@ -72,13 +70,16 @@ struct tls_error {
 struct tls_peer {
     unsigned uses;
     X509 *cert;             /* NULL: none is known */
-    STACK_OF(X509) * chain; /* as it was sent; may be NULL */
+    STACK_OF(X509) * chain; /* as it was sent, the certificate first; may be NULL */
     struct tls_error error[TLS_ERRORS_MAX];
     unsigned errors;
+    bool flooded;           /* there were more errors than that */
     bt_str version, cipher; /* "TLSv1.3"; literals of OpenSSL */
     uint8_t sha1[20], sha256[32];
 };
 struct tls_peer *tls_peer_new(X509 *cert, STACK_OF(X509) * chain); /* takes references of its own */
+/* Another one of the same, for another exchange's verdict on its errors. NULL: no memory. */
+struct tls_peer *tls_peer_copy(const struct tls_peer *);
 struct tls_peer *tls_peer_hold(struct tls_peer *);
 void tls_peer_release(struct tls_peer *); /* NULL: nothing */
 
@@ -93,13 +94,14 @@ struct tls_client {
     int step;                    /* of ssl_bump, 1 to 3; 0: it was not asked */
     bool decided;                /* `mode` says what was done last */
     enum tls_action mode;        /* for %ssl::bump_mode and to tell what is possible in step 3 */
-    int word;                    /* which word of ssl_bump said so: old ones keep their name in logs */
-    struct tls_peer *peer;       /* the origin; NULL: nobody knows it */
-    struct tls_leaf *leaf;       /* the forged certificate; NULL: none yet */
-    struct leaf_ask *ask;        /* leaf.c: the exchange waits, or was not told yet how it ended */
-    bool fake;                   /* the leaf stands in place of no origin: errors go to a page */
+    int word;              /* which word of ssl_bump said so: old ones keep their name in logs */
+    struct tls_peer *peer; /* the origin; NULL: nobody knows it */
+    struct tls_leaf *leaf; /* the forged certificate; NULL: none yet */
+    struct leaf_ask *ask;  /* leaf.c: the exchange waits, or was not told yet how it ended */
+    bool fake;             /* the leaf stands in place of no origin: errors go to a page */
     struct serverhello_reader *heard; /* what a peek heard of the origin; NULL: there was none */
     size_t heard_bytes;
+    const struct tls_names *names; /* acl.c: of the peer's certificate; NULL: nobody has asked */
 };
 /* Filled in (zeroed, .arena set, released with the connection) when it is first asked for. */
 struct tls_client *tls_client(struct bt_txn *);
@@ -168,11 +170,14 @@ const char *verify_name(int code);
 const char *verify_says(int code);
 /* The code of a name as operators write it, with or without X509_V_ERR_; -1: there is none. */
 int verify_code(bt_str name);
-/* A code that OpenSSL lacks: the certificate is for somebody else. */
-enum { VERIFY_WRONG_HOST = -2 };
+/* Codes that OpenSSL lacks: the certificate is for somebody else; the handshake failed for another reason
+ * than certificates (only the name of it is known here). */
+enum { VERIFY_WRONG_HOST = -2, VERIFY_HANDSHAKE = -3 };
 /* Is it for that host, name or address? By alternative names; by the common name only when there are no
  * alternative ones of DNS or address kind. Wildcards stand for one label, the leftmost. */
 bool verify_host(X509 *cert, bt_str host);
+/* An address in text, IPv6 perhaps in brackets: 4 or 16 bytes of `addr`; 0: it is none. */
+size_t verify_address(bt_str text, uint8_t addr[16]);
 
 /* ---- leaf.c ---- */
 
