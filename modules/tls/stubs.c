@@ -1,47 +1,30 @@
-/* stubs.c - what is not written yet; each function goes as its file comes, and
- * this file with the last.
+/* stubs.c - what is not written yet; each function goes as its file comes, and this file with the last.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tls.h"
 
-bool leaf_setup(struct bt_arena *arena, struct bt_error *err) {
-  (void)arena;
-  (void)err;
-  return true;
+bool leaf_setup(struct bt_arena *arena, struct bt_error *err)
+{
+    (void)arena;
+    (void)err;
+    return true;
 }
-bool leaf_start(void) { return true; }
-enum bt_tls_state leaf_forge(struct bt_txn *txn, bt_str host,
-                             struct bt_tls_side *origin) {
-  (void)txn;
-  (void)host;
-  (void)origin;
-  return BT_TLS_FAILED;
+bool leaf_start(void)
+{
+    return true;
 }
-void leaf_release(struct tls_leaf *leaf) { (void)leaf; }
-bool bump_any(void) { return false; }
-enum bt_bump bump_decide(struct bt_txn *txn, int step) {
-  (void)txn;
-  (void)step;
-  return BT_BUMP_SPLICE;
+enum bt_tls_state leaf_forge(struct bt_txn *txn, bt_str host, struct bt_tls_side *origin)
+{
+    (void)txn;
+    (void)host;
+    (void)origin;
+    return BT_TLS_FAILED;
 }
-enum bt_tls_hello bump_hello(struct bt_txn *txn, bt_str bytes) {
-  (void)txn;
-  (void)bytes;
-  return BT_HELLO_NONE;
+void leaf_release(struct tls_leaf *leaf)
+{
+    (void)leaf;
 }
-bt_str bump_name(struct bt_txn *txn) {
-  (void)txn;
-  return BT_STR_NONE;
-}
-enum bt_tls_state bump_unsupported(struct bt_txn *txn) {
-  (void)txn;
-  return BT_TLS_FAILED;
-}
-enum bt_tls_state server_peek(struct bt_txn *txn, bt_str bytes) {
-  (void)txn;
-  (void)bytes;
-  return BT_TLS_FAILED;
-}
-struct tls_leaf *leaf_hold(struct tls_leaf *leaf) {
-  return leaf;
+struct tls_leaf *leaf_hold(struct tls_leaf *leaf)
+{
+    return leaf;
 }

@@ -79,4 +79,5 @@ static const struct bt_counter counters[] = {TLS_COUNTERS(BT_ROW_)};
 BT_MODULE(tls, "TLS with clients and origins, looked into or not.",
           .conf_size = sizeof(struct tls_conf), .conn_size = sizeof(struct tls_client),
           .setup = setup, .start = start, .directives = BT_ROWS(directives),
-          .counters = BT_ROWS(counters), .by_default = true, .tls = &calls);
+          .counters = BT_ROWS(counters), .fields = BT_ROWS(tls_fields),
+          .acl_types = BT_ROWS(tls_acl_types), .by_default = true, .tls = &calls);
