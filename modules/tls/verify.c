@@ -273,7 +273,7 @@ static bool alternative_matches(const X509 *cert, const struct wanted *host, boo
         return false;
     list = (struct der){(const uint8_t *)content.at, (long)content.len};
     *any = false;
-    while (!found && list.left > 0) {
+    while (list.left > 0) { /* to the end: what is broken is for nobody */
         if (!der_next(&list, &tag, &class, &content)) {
             *any = true; /* broken: the common name does not heal it */
             return false;
@@ -282,10 +282,10 @@ static bool alternative_matches(const X509 *cert, const struct wanted *host, boo
             continue;
         *any = true;
         if (tag == GEN_ADDRESS)
-            found = host->addr_len > 0 && content.len == host->addr_len &&
-                    memcmp(content.at, host->addr, host->addr_len) == 0;
+            found |= host->addr_len > 0 && content.len == host->addr_len &&
+                     memcmp(content.at, host->addr, host->addr_len) == 0;
         else
-            found = host->addr_len == 0 && name_matches(content, host->name);
+            found |= host->addr_len == 0 && name_matches(content, host->name);
     }
     return found;
 }
