@@ -238,11 +238,13 @@ static enum bt_match initiator_match(const void *compiled, struct bt_txn *txn)
 
 /* ---- connections_encrypted ---- */
 
-/* Clients speak plain HTTP to this proxy, so that at least one connection is not. */
+/* The client's for a request; for an answer that of the origin as well, also when it was kept. */
 static enum bt_match encrypted_match(const void *compiled, struct bt_txn *txn)
 {
-    (void)compiled, (void)txn;
-    return BT_NO;
+    (void)compiled;
+    if (bt_tls_client(txn) == NULL)
+        return BT_NO;
+    return bt_status(txn) == 0 || bt_str_eq(bt_scheme(txn), BT_STR("https")) ? BT_YES : BT_NO;
 }
 
 /* ---- the module ---- */
@@ -293,6 +295,7 @@ static const struct bt_acl_type types[] = {
      .args = "",
      .doc = "Every connection that the message came over is encrypted.",
      .earliest = BT_AT_REQUEST,
+     .flags = BT_FRESH,
      .match = encrypted_match},
 };
 
