@@ -120,8 +120,6 @@ tcp_outgoing_mark 0x1 lan
 mark_client_packet 0x1 lan
 mark_client_connection 0x1/0xff lan
 ftp_port 127.0.0.1:2121
-sslproxy_cert_sign signSelf all
-sslproxy_cert_adapt setCommonName{x} all
 sslcrtvalidator_program /bin/true
 wccp2_router 192.0.2.1
 chroot /srv/proxy
@@ -178,8 +176,6 @@ cache_replacement_policy heap LFUDA
 vary_ignore_expire on
 store_objects_per_bucket 20
 memory_pools on
-sslcrtd_program /no/such/program -s /var/lib/ssl_db -M 4MB
-sslcrtd_children 32 startup=5 idle=1
 icp_port 3130
 snmp_port 3401
 icap_service s reqmod_precache bypass=on icap://127.0.0.1:1344/x

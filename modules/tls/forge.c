@@ -82,6 +82,13 @@ static size_t address(bt_str name, uint8_t bytes[16])
     return inet_pton(AF_INET6, text, bytes) == 1 ? 16 : 0;
 }
 
+bool forge_name(bt_str name)
+{
+    uint8_t bytes[16];
+
+    return address(name, bytes) > 0 || is_host(name);
+}
+
 /* subjectAltName with one name; NULL: no memory, or the name is none. */
 static GENERAL_NAMES *one_name(bt_str name)
 {
@@ -241,9 +248,8 @@ static enum forge_verdict subject_set(const struct forge_order *order, X509 *lea
 {
     enum forge_verdict verdict = FORGE_DONE;
     X509_NAME *subject;
-    uint8_t bytes[16];
 
-    if (order->name.len > 0 && address(order->name, bytes) == 0 && !is_host(order->name))
+    if (order->name.len > 0 && !forge_name(order->name))
         return FORGE_MALFORMED;
     if (order->origin != NULL) {
         verdict = subject_check(X509_get_subject_name(order->origin));

@@ -56,6 +56,9 @@ struct forge_order {
     int64_t now;       /* seconds; the validity without an origin is in days around it */
 };
 
+/* Whether there can be a certificate for it: a host name, a wildcard, an address. */
+bool forge_name(bt_str name);
+
 /* A new leaf at *leaf, which X509_free() frees; NULL without DONE.
  *
  * The serial number is made of all that goes into the certificate, the CA, the origin's certificate

@@ -68,6 +68,12 @@ static bool start(void *conf)
     return serve_start() && origin_start() && leaf_start();
 }
 
+static void stop(void *conf)
+{
+    (void)conf;
+    leaf_stop();
+}
+
 static const struct bt_directive directives[] = {
 #include "bump_rows.h"
 #include "config_rows.h"
@@ -78,6 +84,6 @@ static const struct bt_counter counters[] = {TLS_COUNTERS(BT_ROW_)};
 
 BT_MODULE(tls, "TLS with clients and origins, looked into or not.",
           .conf_size = sizeof(struct tls_conf), .conn_size = sizeof(struct tls_client),
-          .setup = setup, .start = start, .directives = BT_ROWS(directives),
+          .setup = setup, .start = start, .stop = stop, .directives = BT_ROWS(directives),
           .counters = BT_ROWS(counters), .fields = BT_ROWS(tls_fields),
           .acl_types = BT_ROWS(tls_acl_types), .by_default = true, .tls = &calls);

@@ -44,7 +44,7 @@ struct tls_conf {
     struct leaf_rule *cert_sign;  /* sslproxy_cert_sign, line by line: leaf.h */
     struct leaf_rule *cert_adapt; /* sslproxy_cert_adapt */
     struct tls_outgoing outgoing;
-    bt_str sign_hash;         /* sslproxy_cert_sign_hash; empty: sha256 */
+    int64_t sign_hash;        /* sslproxy_cert_sign_hash: 0 sha256, 1 sha384, 2 sha512 */
     int64_t leaf_key;         /* sslproxy_leaf_key: 0 ecdsa, 1 rsa */
     bt_str intermediates;     /* sslproxy_foreign_intermediate_certs: a file */
     bt_size session_cache;    /* sslproxy_session_cache_size */
@@ -191,10 +191,16 @@ struct tls_leaf {
 };
 BT_MUST bool leaf_setup(struct bt_arena *, struct bt_error *);
 BT_MUST bool leaf_start(void);
+void leaf_stop(void);
 /* As bt_tls.forge; READY: tls_client(txn)->leaf is set. */
 enum bt_tls_state leaf_forge(struct bt_txn *, bt_str host, struct bt_tls_side *origin);
 struct tls_leaf *leaf_hold(struct tls_leaf *);
 void leaf_release(struct tls_leaf *); /* NULL: nothing */
+/* .set of sslproxy_cert_sign, sslproxy_cert_adapt, sslcrtd_program, sslcrtd_children */
+bool leaf_set_sign(void *conf, const struct bt_line *, struct bt_error *);
+bool leaf_set_adapt(void *conf, const struct bt_line *, struct bt_error *);
+bool leaf_set_program(void *conf, const struct bt_line *, struct bt_error *);
+bool leaf_set_children(void *conf, const struct bt_line *, struct bt_error *);
 
 /* ---- bump.c ---- */
 
