@@ -72,17 +72,18 @@ static void host_add(bt_str name, const union address *addr)
     host->last = line;
 }
 
+/* As in Squid the last line with an address says its name. */
 static void reverse_add(const uint8_t addr[16], bt_str name)
 {
     bt_str key = {(const char *)addr, 16};
-    bt_str *value;
+    bt_str *value = table_find(&reverse, key);
 
-    if (table_find(&reverse, key) != NULL)
-        return;
-    key.at = memcpy(bt_alloc_raw(arena, 16), addr, 16);
-    value = bt_alloc(arena, sizeof *value);
+    if (value == NULL) {
+        key.at = memcpy(bt_alloc_raw(arena, 16), addr, 16);
+        value = bt_alloc(arena, sizeof *value);
+        (void)table_put(&reverse, key, value);
+    }
     *value = name;
-    (void)table_put(&reverse, key, value);
 }
 
 /* "ADDRESS NAME... # comment"; the names are made lower case where they stand. */

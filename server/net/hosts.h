@@ -14,7 +14,7 @@ void hosts_close(void);
 void hosts_check(bool now);
 /* Borrowed until the next hosts_check(); NULL: not there. `name` in lower case. */
 struct addresses *hosts_find(bt_str name);
-/* The first name of the first line with that address; BT_STR_NONE: none. Borrowed likewise. */
+/* The first name of the last line with that address; BT_STR_NONE: none. Borrowed likewise. */
 bt_str hosts_name_of(const struct sockaddr *);
 
 #endif

@@ -520,11 +520,12 @@ static void the_hosts_file_comes_first(void **state)
     assert_int_equal(asked_all, 0);
     assert_string_equal(look_up("hidden"), "no such name");
     assert_string_equal(reverse("192.0.2.10"), "box.lan");
-    hosts_write("192.0.2.77 box.lan\n", 3000);
+    hosts_write("192.0.2.77 box.lan\n192.0.2.77 late.lan later.lan\n", 3000);
     assert_string_equal(look_up("box.lan"),
                         "192.0.2.10 2001:db8::10"); /* looked at once a second */
     later(1500);
     assert_string_equal(look_up("box.lan"), "192.0.2.77");
+    assert_string_equal(reverse("192.0.2.77"), "late.lan"); /* the last line */
     resolve_end(&r);
 }
 
