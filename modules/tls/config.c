@@ -143,9 +143,8 @@ static bool options_set(SSL_CTX *ctx, const struct config_words *words, struct b
             good = option_unknown(words, word, err);
             continue;
         }
-        /* side.c tells such an end by itself: see config_lenient(). */
         if ((bits & SSL_OP_IGNORE_UNEXPECTED_EOF) != 0)
-            SSL_CTX_set_app_data(ctx, off ? NULL : &options[0]);
+            side_lenient(ctx, !off);
         bits &= ~(SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
         if (off)
             SSL_CTX_clear_options(ctx, bits);
@@ -153,11 +152,6 @@ static bool options_set(SSL_CTX *ctx, const struct config_words *words, struct b
             SSL_CTX_set_options(ctx, bits);
     }
     return good;
-}
-
-bool config_lenient(const SSL *ssl)
-{
-    return SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)) != NULL;
 }
 
 /* ---- flags ---- */

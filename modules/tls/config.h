@@ -34,8 +34,6 @@ BT_MUST bool config_flags(const struct config_words *, unsigned allowed, unsigne
                           struct bt_error *);
 /* NULL: complaints were made. */
 SSL_CTX *config_context(const SSL_METHOD *, const struct config_words *, struct bt_error *);
-/* An end without a close-notify is an end like any other there. */
-bool config_lenient(const SSL *);
 
 /* ---- rows (config_rows.h) ---- */
 

@@ -161,26 +161,30 @@ void side_complain(struct bt_tls_side *side, const char *otherwise)
     side->why = text != NULL ? text : otherwise;
 }
 
-static bool is_truncation(void)
-{
-    unsigned long err = ERR_peek_error();
-
-    return ERR_GET_LIB(err) == ERR_LIB_SSL &&
-           ERR_GET_REASON(err) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
-}
-
 static void side_break(struct bt_tls_side *side)
 {
     side->broken = true;
     if (side->error != 0) {
         snprintf(side->says, sizeof side->says, "%s", strerror(side->error));
         side->why = side->why != NULL ? side->why : side->says;
-    } else if (is_truncation()) {
-        if (side->ready)
-            bt_count(truncated);
-        side->why = side->why != NULL ? side->why : "the other side ended without a word";
     }
-    side_complain(side, "the other side ended without a word");
+    side_complain(side, "OpenSSL does not say why");
+}
+
+/* The other side is done, or only its socket is. */
+static int side_end(struct bt_tls_side *side)
+{
+    ERR_clear_error();
+    if (!side->fin || (side->lenient && side->ready)) {
+        side->eof = true;
+        return BT_IO_EOF;
+    }
+    if (side->ready)
+        bt_count(truncated);
+    side->broken = true;
+    if (side->why == NULL)
+        side->why = "the other side ended without a word";
+    return BT_IO_ERROR;
 }
 
 /* After a call of OpenSSL that did nothing: BT_IO_AGAIN, or what became of the side. */
@@ -193,9 +197,7 @@ static int side_fault(struct bt_tls_side *side, int result)
         ERR_clear_error();
         return BT_IO_AGAIN;
     case SSL_ERROR_ZERO_RETURN:
-        ERR_clear_error();
-        side->eof = true;
-        return BT_IO_EOF;
+        return side_end(side);
     default:
         side_break(side);
         return BT_IO_ERROR;
@@ -414,6 +416,8 @@ static void side_close(void *state)
         bt_count_by(origin_open, -1);
     tls_peer_release(side->peer);
     leaf_release(side->leaf);
+    /* Or OpenSSL takes the session for a bad one, when only nobody said good-bye. */
+    SSL_set_shutdown(side->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(side->ssl);
     free(side->early);
     free(side);
@@ -437,8 +441,16 @@ void side_prepare(SSL_CTX *ctx)
                               SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_clear_mode(ctx, SSL_MODE_AUTO_RETRY); /* a ticket that came is not waited behind */
     SSL_CTX_set_read_ahead(ctx, 1);
-    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    SSL_CTX_set_quiet_shutdown(ctx, 0);
+    /* OpenSSL would answer an end without a word by an alert, and forget the session: side_end(). */
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                 SSL_OP_IGNORE_UNEXPECTED_EOF);
+}
+
+void side_lenient(SSL_CTX *ctx, bool on)
+{
+    static char yes;
+
+    SSL_CTX_set_app_data(ctx, on ? &yes : NULL);
 }
 
 struct bt_tls_side *side_new(SSL *ssl, int fd, bool server)
@@ -455,6 +467,7 @@ struct bt_tls_side *side_new(SSL *ssl, int fd, bool server)
     side->ssl = ssl;
     side->fd = fd;
     side->server = server;
+    side->lenient = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)) != NULL;
     SSL_set_bio(ssl, bio, bio);
     SSL_set_app_data(ssl, side);
     if (server) {

@@ -117,7 +117,8 @@ struct bt_tls_side {
     bool eof : 1;    /* the other side said that it is done */
     bool fin : 1;    /* the socket has ended */
     bool more : 1; /* the last read of the socket took all that was asked for: there may be more */
-    bool told : 1; /* the close-notify was said */
+    bool lenient : 1; /* side_lenient() */
+    bool told : 1;    /* the close-notify was said */
     bool refused : 1; /* origins: it is not who it must be */
     int error;        /* errno of the socket when it broke; 0: a fault of TLS, see why */
     const char *why;  /* a literal, or text of .says; NULL: nothing is wrong */
@@ -137,6 +138,8 @@ extern const struct bt_transport tls_transport;
 struct bt_tls_side *side_new(SSL *ssl, int fd, bool server);
 /* What every context of either kind is like. */
 void side_prepare(SSL_CTX *);
+/* Sides of it that are made from now on take an end without a close-notify for an end. */
+void side_lenient(SSL_CTX *, bool on);
 /* These bytes come before what the socket has. false: no memory. */
 BT_MUST bool side_early(struct bt_tls_side *, bt_str bytes);
 enum bt_tls_state side_shake(struct bt_tls_side *);
