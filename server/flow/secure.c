@@ -88,6 +88,9 @@ enum bt_tls_state secure_origin(struct bt_txn *txn, bt_str host)
     }
     timeout_clear(&txn->timeout);
     txn->securing = false;
+    /* Faults that were forgiven are known now, and are not forgiven to everybody. */
+    txn->secure_key = tls->key(txn, host);
+    origin_rekey(txn->origin, txn->secure_key);
     return BT_TLS_READY;
 }
 

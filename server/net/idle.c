@@ -121,6 +121,19 @@ struct origin *origin_new(int fd, const struct idle_which *which)
     return o;
 }
 
+void origin_rekey(struct origin *o, bt_str key)
+{
+    struct idle_peer *old = o->peer;
+    struct idle_which which = {&old->addr.any,
+                               old->from.any.sa_family != AF_UNSPEC ? &old->from.any : NULL, key};
+
+    if (is_keyed(old, key))
+        return;
+    o->peer = peer_get(&which);
+    o->peer->n++;
+    peer_leave(old);
+}
+
 static bool is_idle(const struct origin *o)
 {
     return o->timeout.cls == &waiting && timeout_is_set(&o->timeout);

@@ -55,6 +55,8 @@ void idle_lifetime(bt_duration);
 /* A new connection, in use, of that kind. The stream has no ready() yet: set stream.ready before it is watched.
  * Nothing is read from it before that, since origins do not speak first. */
 struct origin *origin_new(int fd, const struct idle_which *);
+/* One that is in use has another key from now on: more is known of it than when it was dialled. */
+void origin_rekey(struct origin *, bt_str key);
 /* Closes and frees, in use or idle. */
 void origin_close(struct origin *);
 

@@ -81,8 +81,12 @@ static void a_key_is_part_of_what_is_asked_for(void **state)
     idle_put(o);
     idle_put(fresh(A));
     assert_ptr_equal(idle_take(&one), o);
-    origin_close(o);
+    origin_rekey(o, BT_STR("two"));
+    origin_rekey(o, BT_STR("two"));
+    idle_put(o);
     assert_null(idle_take(&one));
+    assert_ptr_equal(idle_take(&(struct idle_which){.addr = A, .key = BT_STR("two")}), o);
+    origin_close(o);
     origin_close(take(A));
 }
 
