@@ -535,8 +535,9 @@ void flight_grown(struct flight *f)
         flight_failed(f);
 }
 
-/* What was committed is as long as it says; bytes that flight_grown() was not told of are pinned now.
- * false: it lies elsewhere by now, or less was written than was to come. */
+/* What was committed is as long as it says; extents that flight_grown() was not told of are pinned
+ * now, and are there if the record can still be found. false: it cannot, it lies elsewhere by now, or
+ * less was written than was to come. */
 static bool whole_publish(struct entry *entry, struct node *node, bool committed)
 {
     int64_t written = atomic_load(&entry->written), length = atomic_load(&entry->length);
@@ -549,7 +550,8 @@ static bool whole_publish(struct entry *entry, struct node *node, bool committed
     length = word_kind(ref_record(&all)->word) == RECORD_LONG
                  ? record_extents(ref_record(&all))->length
                  : all.length;
-    bool found = length > 0 || ram_index_slot(ram_hash(all.key), all.at[0]) != NULL;
+    bool found = (length > 0 && all.at[1] == node->mine.at[1]) ||
+                 ram_index_slot(ram_hash(all.key), all.at[0]) != NULL;
     ram_release(&node->mine);
     node->mine = all;
     if (found && length >= written)
@@ -747,6 +749,7 @@ void flight_bury(unsigned member)
         uint64_t bit = UINT64_C(1) << (member % 64);
         if (atomic_load(&entry->followers[member / 64]) & bit) {
             atomic_fetch_and(&entry->followers[member / 64], ~bit);
+            word = atomic_load(&entry->word); /* its leader may have left before that bit went */
             if ((word & LEFT) && word_state(word) == WHOLE)
                 bt_wake(word_leader(word)); /* it may wait for that one alone */
         }

@@ -172,18 +172,18 @@ void ram_stop(void)
 /* May be begun again at any point: each step changes only what still bears its number. */
 void ram_bury(unsigned member)
 {
-    struct member_row *row = ram_row(member);
-    bool owned = atomic_load(&row->doing) & 1;
-
     if (member >= BT_MEMBERS_MAX)
         return;
+    struct member_row *row = ram_row(member);
+    bool owned = atomic_load(&row->doing) & 1;
     flight_bury(member);
     for (uint32_t i = 0; i < ram.segments; i++) {
         uint64_t word = atomic_load(&ram.states[i]);
-        if ((state_of(word) != SEGMENT_OPEN && state_of(word) != SEGMENT_EVICTING) ||
+        enum segment_state its = state_of(word);
+        if ((its != SEGMENT_OPEN && its != SEGMENT_EVICTING && its != SEGMENT_CLAIMED) ||
             state_owner(word) != member)
             continue;
-        owned |= state_of(word) == SEGMENT_EVICTING;
+        owned |= its == SEGMENT_EVICTING;
         atomic_compare_exchange_strong(
             &ram.states[i], &word,
             state_word(SEGMENT_SEALED, state_queue(word), BT_MEMBERS_MAX, state_turn(word)));
@@ -217,10 +217,12 @@ void ram_sums(struct ram_sums *sums)
         if (state_of(word) == SEGMENT_FREE)
             continue;
         sums->used += ram.segment_size;
+        sums->pinned += ram_pinned(i);
+        if (state_of(word) == SEGMENT_CLOSING) /* nothing in it can be found */
+            continue;
         sums->live += (int64_t)live_words(live) * WORD;
         sums->records += (int64_t)live_records(live);
         sums->bodies += atomic_load_explicit(&note->bodies, memory_order_relaxed);
-        sums->pinned += ram_pinned(i);
         if (live_records(live) > 0 && oldest != 0 && (sums->oldest == 0 || oldest < sums->oldest))
             sums->oldest = oldest;
     }

@@ -22,7 +22,7 @@
 #include "store.h"
 
 enum {
-    RAM_LAYOUT = 3, /* changes when anything in this file does that lies in a zone */
+    RAM_LAYOUT = 4, /* changes when anything in this file does that lies in a zone */
     WORD = 8,
     SEGMENT_MIN_SHIFT = 14,
     SEGMENT_MAX_SHIFT = 22,
@@ -42,7 +42,8 @@ enum segment_state {
     SEGMENT_OPEN,
     SEGMENT_SEALED,
     SEGMENT_EVICTING,
-    SEGMENT_CLOSING
+    SEGMENT_CLOSING,
+    SEGMENT_CLAIMED /* about to be EVICTING, or what it was when somebody has it pinned */
 };
 enum ram_queue { QUEUE_SMALL, QUEUE_MAIN, QUEUES };
 
@@ -73,7 +74,7 @@ static inline uint64_t state_turn(uint64_t word)
 struct segment_note {
     _Atomic uint32_t used;      /* bytes from its beginning on that can be walked */
     _Atomic uint32_t populated; /* that have memory; only ever grows */
-    _Atomic uint64_t live;      /* changes << 37 | records << 20 | words: of what can be found */
+    _Atomic uint64_t live;      /* changes << 40 | records << 22 | words: of what can be found */
     _Atomic int64_t bodies;     /* bytes of heads and bodies of those */
     _Atomic int64_t oldest;     /* the earliest .stored in it; 0: nothing */
 };
@@ -278,6 +279,7 @@ uint64_t ram_append_some(enum ram_queue queue, uint32_t want, uint32_t *got, boo
 /* The record keeps its first `size` bytes. */
 void ram_trim(uint64_t place, uint32_t size);
 void ram_seal(enum ram_queue queue);
+uint64_t ram_seal_other(uint32_t segment, uint64_t word);
 void ram_segment_reset(uint32_t segment);
 
 /* A look at all segments. */
@@ -290,33 +292,50 @@ struct ram_survey {
 };
 void ram_survey(struct ram_survey *, const uint64_t after[QUEUES]);
 
+/* Who takes a record out may count it before who has put it there does. So either count may be below
+ * zero for a while, which is read as nothing, and is right again afterwards. */
+enum { LIVE_WORDS = 22, LIVE_RECORDS = 18 }; /* bits, with a sign */
 static inline uint64_t live_make(uint64_t changes, uint64_t records, uint64_t words)
 {
-    return changes << 37 | (records & 0x1ffff) << 20 | (words & 0xfffff);
+    return changes << (LIVE_WORDS + LIVE_RECORDS) |
+           (records & ((1u << LIVE_RECORDS) - 1)) << LIVE_WORDS |
+           (words & ((1u << LIVE_WORDS) - 1));
+}
+static inline uint64_t live_positive(uint64_t live, int above, int bits)
+{
+    int64_t n = (int64_t)(live << above) >> (64 - bits);
+    return n < 0 ? 0 : (uint64_t)n;
 }
 static inline uint64_t live_words(uint64_t live)
 {
-    return live & 0xfffff;
+    return live_positive(live, 64 - LIVE_WORDS, LIVE_WORDS);
 }
 static inline uint64_t live_records(uint64_t live)
 {
-    return live >> 20 & 0x1ffff;
+    return live_positive(live, 64 - LIVE_WORDS - LIVE_RECORDS, LIVE_RECORDS);
 }
 static inline uint64_t live_changes(uint64_t live)
 {
-    return live >> 37;
+    return live >> (LIVE_WORDS + LIVE_RECORDS);
+}
+static inline uint64_t live_add(uint64_t live, int64_t records, int64_t words)
+{
+    return live_make(live_changes(live) + 1, (live >> LIVE_WORDS) + (uint64_t)records,
+                     live + (uint64_t)words);
 }
 
 /* ---- ram_read.c ---- */
 
 /* Does that make sense? Its place is in a segment that is pinned. */
 const struct record *ram_record(uint64_t place);
+/* The same, and what its word was: what is not found yet, and another's, may be dead the next moment. */
+const struct record *ram_record_now(uint64_t place, uint32_t *word);
 const struct extent *ram_extent(uint64_t place);
 static inline const struct extents *record_extents(const struct record *record)
 {
     return (const struct extents *)(const void *)(record + 1);
 }
-bt_str ram_key(const struct record *record);
+bt_str ram_key(const struct record *record, uint32_t word);
 /* Pin what the slot points to, if it is (still) a record, and of this key when one is given. */
 bool ram_pin_slot(_Atomic uint64_t *slot, uint64_t *value, bt_str key, struct store_ref *ref);
 /* From a place that is pinned already and stays so meanwhile: its first n extents, or those that it has. */

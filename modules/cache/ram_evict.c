@@ -249,13 +249,13 @@ static uint32_t evict_extent(uint64_t place)
 
 static uint32_t evict_record(uint64_t place)
 {
-    const struct record *record = ram_record(place);
+    uint32_t word, cost = LOOK_COST;
+    const struct record *record = ram_record_now(place, &word);
     struct store_ref ref;
-    uint32_t cost = LOOK_COST;
 
     if (record == NULL)
         return cost;
-    uint64_t hash = ram_hash(ram_key(record));
+    uint64_t hash = ram_hash(ram_key(record, word));
     _Atomic uint64_t *slot = ram_index_slot(hash, place);
     uint64_t value = slot == NULL ? 0 : atomic_load(slot);
     if ((value & PLACE_MASK) != place || !ram_pin_slot(slot, &value, BT_STR_NONE, &ref))
@@ -277,18 +277,21 @@ static uint32_t evict_record(uint64_t place)
 
 static bool claim(uint32_t segment, enum segment_state from)
 {
-    uint64_t word = atomic_load(&ram.states[segment]);
-    uint64_t mine = state_word(SEGMENT_EVICTING, state_queue(word), ram.member, state_turn(word));
+    uint64_t word = atomic_load(&ram.states[segment]), was = word;
+    enum ram_queue queue = state_queue(word);
 
     if (state_of(word) != from ||
-        !atomic_compare_exchange_strong(&ram.states[segment], &word, mine))
+        !atomic_compare_exchange_strong(
+            &ram.states[segment], &was,
+            state_word(SEGMENT_CLAIMED, queue, ram.member, state_turn(word))))
         return false;
     atomic_thread_fence(memory_order_seq_cst);
     if (!ram_let_go(segment)) {
         atomic_store(&ram.states[segment], word);
         return false;
     }
-    ram.evict.word = mine;
+    ram.evict.word = state_word(SEGMENT_EVICTING, queue, ram.member, state_turn(word));
+    atomic_store(&ram.states[segment], ram.evict.word);
     return true;
 }
 
@@ -321,6 +324,8 @@ static uint32_t choose(const struct ram_survey *survey)
 
     if (survey->empty != NO_SEGMENT)
         return survey->empty;
+    if (ram.policy == RAM_LRU && survey->small > 0) /* left by workers that had another policy */
+        queue = QUEUE_SMALL;
     if (survey->oldest[queue] != NO_SEGMENT)
         return survey->oldest[queue];
     return survey->oldest[queue == QUEUE_SMALL ? QUEUE_MAIN : QUEUE_SMALL];
@@ -485,8 +490,8 @@ static void tally_record(struct tally *tally, uint64_t place, uint32_t word)
         ram_release(&ref);
         return;
     }
-    const struct record *record = ram_record(place);
-    if (record == NULL || ram_index_slot(ram_hash(ram_key(record)), place) == NULL)
+    const struct record *record = ram_record_now(place, &word);
+    if (record == NULL || ram_index_slot(ram_hash(ram_key(record, word)), place) == NULL)
         return;
     tally->records++;
     tally->words += word_size(word) / WORD;
@@ -495,41 +500,45 @@ static void tally_record(struct tally *tally, uint64_t place, uint32_t word)
         tally->bodies += atomic_load_explicit(&record->len, memory_order_relaxed);
 }
 
-static struct tally tally_segment(uint32_t segment)
+/* false: its owner has taken room back meanwhile, and what was read there was perhaps no record. */
+static bool tally_segment(uint32_t segment, struct tally *tally)
 {
-    uint32_t used = atomic_load_explicit(&ram.notes[segment].used, memory_order_acquire);
-    struct tally tally = {0};
+    const _Atomic uint32_t *end = &ram.notes[segment].used;
+    uint32_t used = atomic_load_explicit(end, memory_order_acquire), at = WORD;
 
-    for (uint32_t at = WORD; at + 2 * WORD <= used;) {
+    *tally = (struct tally){0};
+    while (at + 2 * WORD <= used) {
         uint64_t place = place_make(segment, at);
         const struct record *record = place_at(place);
         uint32_t word = atomic_load_explicit(&record->word, memory_order_acquire);
         if (word_size(word) < 2 * WORD || word_size(word) > ram.segment_size - at)
-            break;
-        tally_record(&tally, place, word);
+            return false;
+        tally_record(tally, place, word);
         at += word_size(word);
     }
-    return tally;
+    return at == used && atomic_load_explicit(end, memory_order_acquire) >= used;
 }
 
 /* Nobody may have changed it meanwhile, or be about to count a change. false: not now. */
 static bool recount(uint32_t segment)
 {
     struct segment_note *note = &ram.notes[segment];
-    uint64_t word = atomic_load(&ram.states[segment]);
+    uint64_t word = ram_seal_other(segment, atomic_load(&ram.states[segment]));
     bool done = false;
 
     /* Who evicts it looks for pins only once more before it is free, perhaps before ours. It is
      * counted from nothing soon anyway. */
     if (state_of(word) == SEGMENT_FREE || state_of(word) == SEGMENT_EVICTING)
         return true;
+    if (state_of(word) == SEGMENT_CLAIMED)
+        return false;
     pin(segment);
     pin_fence();
     if (atomic_load(&ram.states[segment]) == word) {
         uint64_t was = atomic_load(&note->live);
         int64_t bodies = atomic_load(&note->bodies);
-        if (nobody_between()) {
-            struct tally tally = tally_segment(segment);
+        struct tally tally;
+        if (nobody_between() && tally_segment(segment, &tally)) {
             uint64_t now = live_make(live_changes(was) + 1, tally.records, tally.words);
             if (nobody_between() && atomic_compare_exchange_strong(&note->live, &was, now)) {
                 atomic_fetch_add(&note->bodies, tally.bodies - bodies);

@@ -42,9 +42,7 @@ static void account(uint32_t segment, int records, int64_t words, int64_t bodies
 
     atomic_fetch_add_explicit(&note->bodies, bodies, memory_order_relaxed);
     do {
-        int64_t n = (int64_t)live_records(was) + records, w = (int64_t)live_words(was) + words;
-        now = live_make(live_changes(was) + 1, (uint64_t)(n < 0 ? 0 : n),
-                        (uint64_t)(w < 0 ? 0 : w));
+        now = live_add(was, records, words);
     } while (!atomic_compare_exchange_weak(&note->live, &was, now));
 }
 

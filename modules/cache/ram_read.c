@@ -20,7 +20,7 @@ static bool place_sane(uint64_t place, uint32_t *word)
     return size >= 2 * WORD && size <= ram.segment_size - at;
 }
 
-const struct record *ram_record(uint64_t place)
+const struct record *ram_record_now(uint64_t place, uint32_t *now)
 {
     const struct record *record;
     uint64_t need;
@@ -42,7 +42,15 @@ const struct record *ram_record(uint64_t place)
     } else {
         return NULL;
     }
+    *now = word;
     return need <= word_size(word) ? record : NULL;
+}
+
+const struct record *ram_record(uint64_t place)
+{
+    uint32_t word;
+
+    return ram_record_now(place, &word);
 }
 
 const struct extent *ram_extent(uint64_t place)
@@ -54,25 +62,25 @@ const struct extent *ram_extent(uint64_t place)
     return place_at(place);
 }
 
-static const char *record_text(const struct record *record)
+static const char *record_text(const struct record *record, uint32_t word)
 {
     const struct extents *extents = record_extents(record);
-    uint32_t word = atomic_load_explicit(&record->word, memory_order_relaxed);
 
     if (word_kind(word) == RECORD_PLAIN)
         return (const char *)(record + 1);
     return (const char *)&extents->at[extents->max];
 }
 
-bt_str ram_key(const struct record *record)
+bt_str ram_key(const struct record *record, uint32_t word)
 {
-    return (bt_str){record_text(record), record_key_len(record)};
+    return (bt_str){record_text(record, word), record_key_len(record)};
 }
 
 /* at[0]: its place. at[1]: extents that are pinned, at[2]: bytes of body there; both LONG only. */
 static void ref_fill(struct store_ref *ref, const struct record *record, uint64_t place)
 {
-    const char *text = record_text(record);
+    const char *text = record_text(record,
+                                   atomic_load_explicit(&record->word, memory_order_relaxed));
     uint32_t key_len = record_key_len(record);
 
     ref->store = &store_ram;

@@ -55,14 +55,24 @@ static void survey_sealed(struct ram_survey *survey, uint32_t i, uint64_t word,
         *oldest = i;
 }
 
+/* In a segment that another one appends to, room may be given back and used again while one walks along
+ * it. That one goes on in another segment. Its state then, which was `word` when it was looked at. */
+uint64_t ram_seal_other(uint32_t segment, uint64_t word)
+{
+    uint64_t sealed = state_word(SEGMENT_SEALED, state_queue(word), BT_MEMBERS_MAX,
+                                 state_turn(word));
+
+    if (state_of(word) != SEGMENT_OPEN || state_owner(word) == ram.member)
+        return word;
+    return atomic_compare_exchange_strong(&ram.states[segment], &word, sealed) ? sealed : word;
+}
+
 /* Its owner has appended nothing to it while all the zone was written once: it left, or it may open
  * another one. (Its turn may be later than `turns`, which was read before.) */
 static void survey_open(uint32_t i, uint64_t word, uint64_t turns)
 {
-    if (state_owner(word) != ram.member && turns > state_turn(word) + ram.segments)
-        atomic_compare_exchange_strong(
-            &ram.states[i], &word,
-            state_word(SEGMENT_SEALED, state_queue(word), BT_MEMBERS_MAX, state_turn(word)));
+    if (turns > state_turn(word) + ram.segments)
+        (void)ram_seal_other(i, word);
 }
 
 /* Reads a word a segment: a microsecond for a thousand. */

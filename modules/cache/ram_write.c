@@ -99,7 +99,7 @@ static uint64_t frame_put(const struct frame *frame, enum ram_queue queue)
 static struct frame frame_of(const struct store_writer *w)
 {
     const struct record *record = writer_record(w);
-    bt_str key = ram_key(record);
+    bt_str key = ram_key(record, record->word);
 
     return (struct frame){
         .key = key,
@@ -173,7 +173,7 @@ static bool writer_grow(struct store_writer *w)
 {
     const struct record *old = writer_record(w);
     uint64_t was = w->place;
-    bt_str key = ram_key(old);
+    bt_str key = ram_key(old, old->word);
     const char *body = key.at + key.len + record_head_len(old);
     uint32_t n = (uint32_t)w->written;
     bool peeked = w->peeked, done;
@@ -225,7 +225,7 @@ static bool writer_frame(struct store_writer *w, struct frame *frame)
     if (w->place == 0)
         return false;
     if (!w->large) {
-        bt_str key = ram_key(writer_record(w));
+        bt_str key = ram_key(writer_record(w), writer_record(w)->word);
         w->at = (char *)(uintptr_t)key.at + key.len + frame->head.len;
         w->room = frame->body;
     }
@@ -344,7 +344,8 @@ bool ram_commit(struct store_writer *w)
         return false;
     }
     writer_trim(w);
-    done = ram_index_put(w->hash, ram_key(writer_record(w)), w->place);
+    const struct record *record = writer_record(w);
+    done = ram_index_put(w->hash, ram_key(record, record->word), w->place);
     if (done)
         writer_end(w);
     else
@@ -374,7 +375,7 @@ static bool renew_plain(const struct store_ref *old, struct frame *frame, enum r
     if (place == 0)
         return false;
     struct record *record = place_at(place);
-    bt_str key = ram_key(record);
+    bt_str key = ram_key(record, record->word);
     memcpy((char *)(uintptr_t)key.at + key.len + frame->head.len, old->head.at + old->head.len,
            frame->body);
     atomic_store_explicit(&record->len, frame->body, memory_order_relaxed);

@@ -78,25 +78,7 @@ static bool get(uint32_t n)
 
 static void assert_counted(void)
 {
-    struct ram_sums sum;
-    struct tally all = {0};
-    uint64_t slots = 0;
-
-    ram_sums(&sum);
-    for (uint32_t i = 0; i < ram.segments; i++) {
-        if (state_of(ram.states[i]) == SEGMENT_FREE)
-            continue;
-        struct tally one = tally_segment(i);
-        all.records += one.records;
-        all.words += one.words;
-        all.bodies += one.bodies;
-    }
-    for (uint64_t i = 0; i < (uint64_t)ram.buckets * BUCKET_SLOTS; i++)
-        slots += ram.index[i] != 0;
-    assert_int_equal(sum.records, all.records);
-    assert_int_equal(sum.records, slots);
-    assert_int_equal(sum.live, all.words * WORD);
-    assert_int_equal(sum.bodies, all.bodies);
+    (void)kit_assert_counted();
     for (uint32_t i = 0; i < ram.segments; i++)
         assert_int_equal(ram.row->pins[i], 0);
     assert_int_equal(kit_counts[COUNT_ram_corrupt], 0);

@@ -14,14 +14,7 @@
 
 #include "ram_kit.h"
 
-enum {
-    WORKERS = 8,
-    KEYS = 3000,
-    FEW_KEYS = 300,
-    HELD = 6,
-    BODY_MAX = 150000,
-    MEMBER_OF_PARENT = 20
-};
+enum { WORKERS = 8, KEYS = 3000, FEW_KEYS = 300, HELD = 6, MEMBER_OF_PARENT = 20 };
 
 static const struct store *const store = &store_ram;
 
@@ -30,81 +23,12 @@ static struct shared {
     _Atomic uint64_t ops[WORKERS], hits, puts, renewals, flights, counts[RAM_COUNTS];
 } * shared;
 
-static uint64_t seed;
-static uint32_t dice(uint32_t sides)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (uint32_t)((seed >> 32) * sides >> 32);
-}
-
 static void counted(enum ram_count what, int64_t by)
 {
     shared->counts[what] += (uint64_t)by;
 }
 
-/* ---- bodies that tell whether they are right ---- */
-
-struct stamp {
-    uint64_t key, salt, length;
-};
-static uint8_t pattern[BODY_MAX + 65536];
-static uint8_t body[BODY_MAX];
-
-static size_t body_make(uint32_t key, size_t length)
-{
-    struct stamp stamp = {key, ((uint64_t)dice(UINT32_MAX) << 16) % 65536 + dice(65000), length};
-
-    if (length < sizeof stamp)
-        length = stamp.length = sizeof stamp;
-    memcpy(body, pattern + stamp.salt, length);
-    memcpy(body, &stamp, sizeof stamp);
-    return length;
-}
-
-/* `to` bytes of it at least must be there; -1: all. */
-static bool body_right(const struct store_ref *ref, int64_t key, int64_t to)
-{
-    struct stamp stamp;
-    bt_str piece[5];
-    int64_t at = 0, end = to < 0 ? ref->length : to;
-    int n;
-
-    if (end > ref->length)
-        return false;
-    if (end < (int64_t)sizeof stamp)
-        return to >= 0;
-    if (store->read(ref, 0, piece, 1) != 1 || piece[0].len < sizeof stamp)
-        return false;
-    memcpy(&stamp, piece[0].at, sizeof stamp);
-    if ((key >= 0 && stamp.key != (uint64_t)key) || stamp.salt > 65536 ||
-        (to < 0 && stamp.length != (uint64_t)ref->length))
-        return false;
-    at = sizeof stamp;
-    while (at < end && (n = store->read(ref, at, piece, 5)) > 0)
-        for (int i = 0; i < n; i++) {
-            if (at + (int64_t)piece[i].len > ref->length ||
-                memcmp(piece[i].at, pattern + stamp.salt + at, piece[i].len) != 0)
-                return false;
-            at += (int64_t)piece[i].len;
-        }
-    return at >= end;
-}
-
-/* A head names the key, and how often it was renewed. */
-static bool head_right(const struct store_ref *ref, uint32_t key)
-{
-    char want[32];
-    int n = snprintf(want, sizeof want, "HEAD %u ", key);
-
-    return ref->head.len > (size_t)n && memcmp(ref->head.at, want, (size_t)n) == 0;
-}
-
-static bt_str key_of(char at[32], uint32_t n)
-{
-    return (bt_str){at, (size_t)snprintf(at, 32, "http://h/%u", n)};
-}
+static uint8_t body[KIT_BODY_MAX];
 
 /* ---- what a worker does ---- */
 
@@ -122,17 +46,17 @@ static void do_find(uint32_t key)
     struct store_ref ref;
     char at[32];
 
-    if (store->find(key_of(at, key), &ref, NULL, NULL) != STORE_HIT)
+    if (store->find(kit_key(at, key), &ref, NULL, NULL) != STORE_HIT)
         return;
     shared->hits++;
-    if (!bt_str_eq(ref.key, key_of(at, key)) || !head_right(&ref, key))
+    if (!bt_str_eq(ref.key, kit_key(at, key)) || !kit_head_right(&ref, key))
         wrong("a head of another");
-    if (!body_right(&ref, key, -1))
+    if (!kit_body_right(&ref, key, -1))
         wrong("a wrong body");
-    uint32_t slot = dice(HELD);
-    if (dice(4) == 0) {
+    uint32_t slot = kit_dice(HELD);
+    if (kit_dice(4) == 0) {
         if (held[slot].store != NULL) {
-            if (!body_right(&held[slot], held_key[slot], -1))
+            if (!kit_body_right(&held[slot], held_key[slot], -1))
                 wrong("a body changed while it was read");
             store->release(&held[slot]);
         }
@@ -153,29 +77,30 @@ static void do_follow(const struct flight *flight, uint32_t key)
 
     if (!flight_ref(flight, &ref))
         return;
-    if (!head_right(&ref, key) || !body_right(&ref, key, ref.length))
+    if (!kit_head_right(&ref, key) || !kit_body_right(&ref, key, ref.length))
         wrong("a growing body is wrong");
     store->release(&ref);
 }
 
 static void do_put(uint32_t key, struct flight *flight)
 {
-    size_t length = body_make(key, dice(8) == 0 ? dice(BODY_MAX) : dice(6000)), at = 0;
-    char name[32], head[32];
+    size_t length = kit_body_make(body, key,
+                                  kit_dice(8) == 0 ? kit_dice(KIT_BODY_MAX) : kit_dice(6000)),
+           at = 0;
+    char name[32], head[40];
     struct store_meta meta = {.stored = 1000 + key};
-    bt_str head_text = {head, (size_t)snprintf(head, sizeof head, "HEAD %u 0\r\n", key)};
-    struct store_writer *w = store->begin(key_of(name, key), &meta, head_text,
-                                          dice(2) ? (int64_t)length : -1);
+    struct store_writer *w = store->begin(kit_key(name, key), &meta, kit_head(head, key, 0),
+                                          kit_dice(2) ? (int64_t)length : -1);
 
     if (w == NULL)
         return;
     if (flight != NULL)
         flight_growing(flight, w);
     while (at < length) {
-        size_t part = dice(30000) + 1;
+        size_t part = kit_dice(30000) + 1;
         part = part < length - at ? part : length - at;
         bt_str piece = {(char *)body + at, part};
-        if (!store->write(w, &piece, 1) || dice(200) == 0) {
+        if (!store->write(w, &piece, 1) || kit_dice(200) == 0) {
             store->cancel(w);
             return;
         }
@@ -195,9 +120,9 @@ static void do_flight(uint32_t key)
     static struct flight flight;
     char at[32];
 
-    switch (flight_join(&flight, key_of(at, key), nothing, NULL)) {
+    switch (flight_join(&flight, kit_key(at, key), nothing, NULL)) {
     case FLIGHT_LEAD:
-        do_put(key, dice(20) == 0 ? NULL : &flight);
+        do_put(key, kit_dice(20) == 0 ? NULL : &flight);
         break;
     case FLIGHT_FOLLOW:
         shared->flights++;
@@ -217,9 +142,9 @@ static void do_renew(uint32_t key)
     struct store_ref ref;
     char at[32], head[40];
 
-    if (store->find(key_of(at, key), &ref, NULL, NULL) != STORE_HIT)
+    if (store->find(kit_key(at, key), &ref, NULL, NULL) != STORE_HIT)
         return;
-    bt_str text = {head, (size_t)snprintf(head, sizeof head, "HEAD %u %u\r\n", key, dice(1000000))};
+    bt_str text = kit_head(head, key, kit_dice(1000000));
     shared->renewals += store->renew(&ref, ref.meta, text);
     store->release(&ref);
 }
@@ -227,9 +152,9 @@ static void do_renew(uint32_t key)
 static bool visit(void *arg, const struct store_ref *ref)
 {
     (void)arg;
-    if (!body_right(ref, -1, -1))
+    if (!kit_body_right(ref, -1, -1))
         wrong("a wrong body on a walk");
-    return dice(200) == 0;
+    return kit_dice(200) == 0;
 }
 
 static void worker(unsigned member)
@@ -238,22 +163,22 @@ static void worker(unsigned member)
     char at[32];
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15 + member;
+    kit_seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15 + member;
     if (!kit_start(member))
         wrong("no start");
     while (!shared->stop) {
-        uint32_t what = dice(100), key = dice(dice(2) ? KEYS : KEYS / 10);
+        uint32_t what = kit_dice(100), key = kit_dice(kit_dice(2) ? KEYS : KEYS / 10);
         kit_look();
         if (what < 50)
             do_find(key);
         else if (what < 75)
             do_put(key, NULL);
         else if (what < 85)
-            do_flight(dice(4));
+            do_flight(kit_dice(4));
         else if (what < 95)
             do_renew(key);
         else if (what < 99)
-            store->remove(key_of(at, key));
+            store->remove(kit_key(at, key));
         else
             store->walk(&place, visit, NULL);
         shared->ops[member]++;
@@ -290,47 +215,13 @@ static bool anybody(void *arg, const struct store_ref *ref)
     return true;
 }
 
-/* Nobody else is there. How many records? */
-static uint64_t all_counted(int64_t bytes)
-{
-    struct ram_sums sums;
-    struct tally all = {0};
-    uint64_t slots = 0;
-
-    for (int i = 0; i < 100000 && ram_recount_left() > 0; i++)
-        ram_sums(&sums);
-    assert_int_equal(ram_recount_left(), 0);
-    ram_sums(&sums);
-    for (uint32_t i = 0; i < ram.segments; i++) {
-        enum segment_state its = state_of(ram.states[i]);
-        assert_false(ram_pinned(i));
-        assert_true(its != SEGMENT_OPEN && its != SEGMENT_EVICTING);
-        if (its == SEGMENT_FREE)
-            continue;
-        struct tally one = tally_segment(i);
-        all.records += one.records;
-        all.words += one.words;
-        all.bodies += one.bodies;
-    }
-    for (uint64_t i = 0; i < (uint64_t)ram.buckets * BUCKET_SLOTS; i++)
-        slots += ram.index[i] != 0;
-    assert_int_equal(sums.records, all.records);
-    assert_int_equal(sums.records, slots);
-    assert_int_equal(sums.live, all.words * WORD);
-    assert_int_equal(sums.bodies, all.bodies);
-    assert_true(sums.live <= sums.used && sums.used <= bytes);
-    for (uint32_t i = 0; i < ram.flight_entries; i++)
-        assert_int_equal(word_state(entry_at(i)->word), FREE);
-    return slots;
-}
-
-static void account_all(int64_t bytes)
+static void account_all(void)
 {
     struct ram_sums sums;
     uint64_t slots, walked = 0, place = 0;
 
     assert_true(kit_start(MEMBER_OF_PARENT));
-    slots = all_counted(bytes);
+    slots = kit_assert_left();
     do
         store->walk(&place, anybody, &walked);
     while (place != 0);
@@ -340,7 +231,7 @@ static void account_all(int64_t bytes)
     assert_int_equal(sums.bodies, 0);
     uint64_t before = shared->puts;
     for (int i = 0; i < 20000; i++)
-        do_put(dice(KEYS), NULL);
+        do_put(kit_dice(KEYS), NULL);
     assert_true(shared->puts - before > 15000);
     assert_int_equal(shared->counts[COUNT_ram_corrupt], 0);
 }
@@ -358,13 +249,13 @@ static void torture(int64_t bytes, enum ram_policy policy, double seconds)
     for (unsigned i = 0; i < WORKERS; i++)
         pid[i] = hire(i);
     for (int k = 0; k < kills; k++) {
-        unsigned i = dice(WORKERS);
-        usleep(20000 + dice(10000));
+        unsigned i = kit_dice(WORKERS);
+        usleep(20000 + kit_dice(10000));
         kill(pid[i], SIGKILL);
         assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
         assert_true(WIFSIGNALED(status));
         ram_bury(i);
-        if (dice(4) == 0)
+        if (kit_dice(4) == 0)
             ram_bury(i); /* the first one died meanwhile */
         pid[i] = hire(i);
         if (k % 40 == 39) /* a second later all of them have done something */
@@ -386,7 +277,7 @@ static void torture(int64_t bytes, enum ram_policy policy, double seconds)
            (unsigned long)shared->counts[COUNT_ram_moved]);
     assert_true(shared->hits > 1000 && shared->puts > 1000 && shared->renewals > 100);
     assert_true(shared->counts[COUNT_ram_evicted] > 100);
-    account_all(bytes);
+    account_all();
 }
 
 static double seconds_of(double otherwise)
@@ -421,13 +312,13 @@ static void script(void)
     char at[32];
 
     kit_start(1);
-    seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15;
+    kit_seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15;
     raise(SIGSTOP);
-    do_put(dice(FEW_KEYS), NULL);
-    do_renew(dice(FEW_KEYS));
-    store->remove(key_of(at, dice(FEW_KEYS)));
-    do_flight(dice(FEW_KEYS));
-    do_find(dice(FEW_KEYS));
+    do_put(kit_dice(FEW_KEYS), NULL);
+    do_renew(kit_dice(FEW_KEYS));
+    store->remove(kit_key(at, kit_dice(FEW_KEYS)));
+    do_flight(kit_dice(FEW_KEYS));
+    do_find(kit_dice(FEW_KEYS));
     raise(SIGSTOP);
     _exit(0);
 }
@@ -479,19 +370,19 @@ static void any_instruction(void **state)
         pid_t pid = script_begin();
         if (pid < 0)
             skip(); /* nobody may be traced here */
-        script_steps(pid, 1 + dice(dice(4) ? 5000 : 40000));
+        script_steps(pid, 1 + kit_dice(kit_dice(4) ? 5000 : 40000));
         kill(pid, SIGKILL);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         ram_bury(1);
         kills++;
         assert_true(kit_start(MEMBER_OF_PARENT));
         for (int i = 0; i < 20; i++)
-            do_put(dice(FEW_KEYS), NULL);
+            do_put(kit_dice(FEW_KEYS), NULL);
         store->walk(&place, visit, NULL);
         kit_look();
         ram_stop();
         ram.row = ram_row(MEMBER_OF_PARENT);
-        all_counted(bytes);
+        kit_assert_left();
     }
     printf("# %lu kills\n", (unsigned long)kills);
     assert_true(kills < 20 || shared->counts[COUNT_ram_evicted] > 0);
@@ -508,9 +399,7 @@ int main(void)
     };
 
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    seed = 4711;
-    for (size_t i = 0; i < sizeof pattern; i++)
-        pattern[i] = (uint8_t)dice(256);
+    kit_pattern_make();
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
