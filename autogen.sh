@@ -51,6 +51,13 @@ program_rows() {
         echo "${program}_SOURCES =$sources"
         echo "OBJECTS_OF_ALL += \$(${program}_OBJECTS)"
     done
+    [ -f modules/tls/ca/ca.c ] || return 0
+    # What bobtailctl runs for `ca`, so that it needs no OpenSSL itself.
+    echo "if HAVE_OPENSSL"
+    echo "sbin_PROGRAMS += bobtail-ca"
+    echo "bobtail_ca_SOURCES =$(files modules/tls/ca/*.c) modules/tls/pem.c modules/tls/pem.h"
+    echo "OBJECTS_OF_ALL += \$(bobtail_ca_OBJECTS)"
+    echo endif
 }
 
 # What configure must have found for a module to be built; nothing for most.

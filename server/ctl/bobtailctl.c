@@ -38,6 +38,9 @@ static const struct {
     {"reload-lists", "",
      "read the list files of ACLs again; status 1 when a file or a line could not be read"},
     {"rotate", "", "rotate the logs"},
+    {"ca", "init|show|export [FILE]",
+     "the authority of ssl-bump: make one, look at it, give its certificate to clients; \"ca help\" "
+     "tells more. Needs no server"},
     {"stop", "", "end when clients are done; returns when it has ended"},
     {"idle", "close", "close connections to origins that wait for a request"},
     {"clock", "+SECONDS", "move the clock of a server that was started with --test"},
@@ -176,6 +179,23 @@ static int show_answer(int fd)
     return good ? FINE : REFUSED;
 }
 
+/* `ca` is another program, which lies beside this one: it needs OpenSSL, and no server. */
+static int run_ca(char **word)
+{
+    static const char name[] = "bobtail-ca";
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof name);
+    char *slash;
+
+    path[n > 0 ? n : 0] = '\0';
+    slash = strrchr(path, '/');
+    strcpy(slash != NULL ? slash + 1 : path, name);
+    execv(path, word);
+    if (errno == ENOENT)
+        return unable("%s is not there; was this built without OpenSSL?", path);
+    return unable("%s: %s", path, strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
     static const struct option words[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
@@ -203,6 +223,8 @@ int main(int argc, char **argv)
         return UNABLE;
     if (strcmp(argv[optind], "help") == 0)
         return help();
+    if (strcmp(argv[optind], "ca") == 0)
+        return run_ca(argv + optind);
 
     struct bt_arena *arena = arena_new(16 * 1024);
     if (path == NULL)
