@@ -81,11 +81,9 @@ static enum bt_bump done(struct tls_client *client, enum word word, enum tls_act
 }
 
 /* Who the origin is, when a handshake with it was made to look at it. */
-static void origin_note(struct bt_txn *txn, struct tls_client *client)
+static void origin_note(struct tls_client *client, const struct bt_tls_side *origin)
 {
-    const struct bt_tls_side *origin = client->peer == NULL ? bt_tls_origin(txn) : NULL;
-
-    if (origin != NULL && origin->peer != NULL)
+    if (client->peer == NULL && origin != NULL && origin->peer != NULL)
         client->peer = tls_peer_hold(origin->peer);
 }
 
@@ -102,7 +100,7 @@ enum bt_bump bump_decide(struct bt_txn *txn, int step)
         client->fed = 0;
     }
     if (step == 3)
-        origin_note(txn, client);
+        origin_note(client, bt_tls_origin(txn));
     if (step > 1 && stared && client->word == WORD_SERVER_FIRST)
         return done(client, WORD_SERVER_FIRST, TLS_BUMP);
     struct bt_ruling ruling = bt_rules_run_some(tls_conf->bump, txn, possible(client, step));
@@ -137,6 +135,21 @@ const char *bump_mode(struct bt_txn *txn)
     const struct tls_client *client = tls_client(txn);
 
     return client->decided ? meaning[client->word].mode : NULL;
+}
+
+enum bt_tls_state bump_forge(struct bt_txn *txn, bt_str host, struct bt_tls_side *origin)
+{
+    struct tls_client *client = tls_client(txn);
+
+    origin_note(client, origin);
+    return leaf_forge(txn, host, origin);
+}
+
+bool bump_covers(struct bt_txn *txn, bt_str host)
+{
+    const struct tls_peer *peer = tls_client(txn)->peer;
+
+    return peer != NULL && peer->cert != NULL && peer->errors == 0 && verify_host(peer->cert, host);
 }
 
 /* ---- the hello ---- */

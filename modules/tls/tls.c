@@ -42,13 +42,14 @@ static const struct bt_tls calls = {
     .name = bump_name,
     .unsupported = bump_unsupported,
     .peek = server_peek,
-    .forge = leaf_forge,
+    .forge = bump_forge,
     .bump = serve_bump,
     .connect = origin_connect,
     .shake = side_shake,
     .key = origin_key,
     .why = side_why,
     .untrusted = origin_untrusted,
+    .covers = bump_covers,
 };
 
 static bool setup(void *conf, struct bt_arena *arena, struct bt_error *err)

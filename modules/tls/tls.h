@@ -212,6 +212,9 @@ enum bt_bump bump_decide(struct bt_txn *, int step);
 enum bt_tls_hello bump_hello(struct bt_txn *, bt_str bytes);
 bt_str bump_name(struct bt_txn *);
 enum bt_tls_state bump_unsupported(struct bt_txn *);
+/* leaf_forge(), and what was seen of the origin is remembered. */
+enum bt_tls_state bump_forge(struct bt_txn *, bt_str host, struct bt_tls_side *origin);
+bool bump_covers(struct bt_txn *, bt_str host);
 /* As %ssl::bump_mode says it; NULL: ssl_bump was not asked. */
 const char *bump_mode(struct bt_txn *);
 

@@ -15,6 +15,7 @@
 #include "bt_log.h"
 #include "flow/access.h"
 #include "flow/core.h"
+#include "flow/logs.h"
 #include "flow/own.h"
 #include "flow/secure.h"
 #include "stat/counts.h"
@@ -30,6 +31,7 @@ struct bump {
     bool swapped, asked;     /* `was` is the request's; the rules were asked about that name */
     bool secures;            /* the origin is to speak TLS with us */
     bool late;               /* the client was silent for too long */
+    bool anew;               /* what rules have learnt was forgotten for this step */
     enum bt_bump first, act; /* what step 1 said; what the last one said */
     int fail_status;
     const char *fail_page, *fail_detail, *fail_tag;
@@ -85,6 +87,18 @@ static void name_restore(struct bt_txn *txn, struct bump *b)
     if (b->swapped)
         txn->url = b->was;
     b->swapped = false;
+}
+
+/* Each step knows more than the one before, so that rules are asked anew; once, since who waits comes
+ * back to the same question. */
+static enum bt_bump decide(struct bt_txn *txn, struct bump *b, int step)
+{
+    if (!b->anew)
+        acl_forget(txn);
+    b->anew = true;
+    enum bt_bump said = secure_tls()->decide(txn, step);
+    b->anew = said == BT_BUMP_WAIT;
+    return said;
 }
 
 /* ---- the places, from the last to the first ---- */
@@ -198,6 +212,7 @@ void bump_failed(struct bt_txn *txn)
         origin_release(txn);
     }
     if (b->act == BT_BUMP_SPLICE || b->act == BT_BUMP_PEEK) {
+        txn->tag = b->fail_tag;
         (void)bump_close(txn); /* it was not to be looked into */
         return;
     }
@@ -216,8 +231,7 @@ static enum go bump_tunnel(struct bt_txn *txn)
 
 static enum go place_third(struct bt_txn *txn, struct bump *b)
 {
-    acl_forget(txn);
-    switch (secure_tls()->decide(txn, 3)) {
+    switch (decide(txn, b, 3)) {
     case BT_BUMP_WAIT:
         session_watch(txn->session);
         return GO_WAIT;
@@ -227,6 +241,7 @@ static enum go place_third(struct bt_txn *txn, struct bump *b)
         b->place = place_forge;
         return GO_ON;
     case BT_BUMP_TERMINATE:
+        txn->hierarchy = "HIER_NONE"; /* looked at, and not used */
         return bump_close(txn);
     default:
         if (b->act != BT_BUMP_PEEK)
@@ -301,8 +316,7 @@ static enum go place_dial(struct bt_txn *txn, struct bump *b)
 
 static enum go place_second(struct bt_txn *txn, struct bump *b)
 {
-    acl_forget(txn);
-    b->act = secure_tls()->decide(txn, 2);
+    b->act = decide(txn, b, 2);
     switch (b->act) {
     case BT_BUMP_WAIT:
         session_watch(txn->session);
@@ -358,6 +372,17 @@ static enum go place_access(struct bt_txn *txn, struct bump *b)
     return GO_ON;
 }
 
+/* The CONNECT is over for logs; what comes behind it is an exchange of its own, which has no method. */
+static void connect_told(struct bt_txn *txn)
+{
+    txn->time.end = clock_us();
+    logs_write(txn);
+    count_by(client_bytes_in, txn->bytes.request);
+    count_by(client_bytes_out, txn->bytes.reply);
+    txn->bytes.request = txn->bytes.request_head = txn->bytes.reply = txn->bytes.reply_head = 0;
+    txn->req.method = BT_STR_NONE;
+}
+
 /* No TLS, or silence. */
 static enum go place_odd(struct bt_txn *txn, struct bump *b)
 {
@@ -367,6 +392,7 @@ static enum go place_odd(struct bt_txn *txn, struct bump *b)
         session_watch(txn->session);
         return GO_WAIT;
     case BT_TLS_READY:
+        connect_told(txn);
         return bump_tunnel(txn);
     default:
         return bump_close(txn);
@@ -429,8 +455,7 @@ static enum go place_say(struct bt_txn *txn, struct bump *b)
 
 static enum go place_first(struct bt_txn *txn, struct bump *b)
 {
-    acl_forget(txn);
-    b->first = b->act = secure_tls()->decide(txn, 1);
+    b->first = b->act = decide(txn, b, 1);
     switch (b->first) {
     case BT_BUMP_WAIT:
         session_watch(txn->session);

@@ -46,12 +46,25 @@ bool secure_accept(struct session *s)
 
 /* ---- origins ---- */
 
+/* Who the origin must be. Within a CONNECT whoever its hello named, also for requests to others whom the
+ * origin's certificate is for. */
+static bt_str origin_host(struct bt_txn *txn)
+{
+    const struct inside *in = txn->session->inside;
+    bt_str host = txn->url.host;
+
+    if (in == NULL || bt_str_eq(host, in->name) || bt_str_eq(host, in->host) ||
+        !secure_tls()->covers(txn, host))
+        return host;
+    return in->name;
+}
+
 bt_str secure_key(struct bt_txn *txn)
 {
     if (secure_tls() == NULL || !str_eq_literal(txn->url.scheme, "https"))
         return BT_STR_NONE;
     if (txn->secure_key.at == NULL)
-        txn->secure_key = secure_tls()->key(txn, txn->url.host);
+        txn->secure_key = secure_tls()->key(txn, origin_host(txn));
     return txn->secure_key;
 }
 
@@ -64,9 +77,10 @@ static enum bt_tls_state origin_refused(struct bt_txn *txn, const char *why)
     return BT_TLS_FAILED;
 }
 
-enum bt_tls_state secure_origin(struct bt_txn *txn, bt_str host)
+enum bt_tls_state secure_origin(struct bt_txn *txn)
 {
     const struct bt_tls *tls = secure_tls();
+    bt_str host = origin_host(txn);
     struct stream *stream = &txn->origin->stream;
 
     if (!txn->securing) {
@@ -154,9 +168,13 @@ enum head_fault inside_url(struct bt_txn *txn)
 bool inside_misdirected(struct bt_txn *txn)
 {
     const struct inside *in = txn->session->inside;
+    bt_str host = txn->url.host;
 
-    return txn->req.method_id == METHOD_CONNECT || !str_eq_literal(txn->url.scheme, "https") ||
-           txn->url.port != in->port || !bt_str_eq(txn->url.host, in->name);
+    if (txn->req.method_id == METHOD_CONNECT || !str_eq_literal(txn->url.scheme, "https") ||
+        txn->url.port != in->port)
+        return true;
+    return !bt_str_eq(host, in->name) && !bt_str_eq(host, in->host) &&
+           !secure_tls()->covers(txn, host);
 }
 
 /* ---- bt_tls.h ---- */

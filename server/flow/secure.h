@@ -20,9 +20,9 @@ BT_MUST bool secure_accept(struct session *);
  * TLS. */
 bt_str secure_key(struct bt_txn *);
 
-/* The connection that was just dialled, or is being secured: TLS with `host`. READY: it stands. WAIT: the exchange
+/* The connection that was just dialled, or is being secured: TLS with it. READY: it stands. WAIT: the exchange
  * is run again. FAILED: it was closed, and txn->deny_detail says why. */
-enum bt_tls_state secure_origin(struct bt_txn *, bt_str host);
+enum bt_tls_state secure_origin(struct bt_txn *);
 
 /* ---- a connection within a CONNECT that was bumped ---- */
 
@@ -37,13 +37,14 @@ struct inside {
     const char *fail_detail;
     const char *fail_tag;
     const struct bt_line *fail_rule; /* that refused it; NULL: none */
-    bt_str who[BT_WHO_END]; /* who the CONNECT was from */
+    bt_str who[BT_WHO_END];          /* who the CONNECT was from */
 };
 /* From now on the requests of this connection come from within the exchange, a CONNECT. */
 struct inside *inside_open(struct bt_txn *);
 /* The URL of a request that came within; its exchange is made for it. */
 enum head_fault inside_url(struct bt_txn *);
-/* It is for somebody else than who the CONNECT was for: 421, and what the client is told. */
+/* It is for somebody else than who the CONNECT was for, or its hello, or who the origin is by the certificate:
+ * 421, and what the client is told. */
 bool inside_misdirected(struct bt_txn *);
 
 #endif

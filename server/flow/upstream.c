@@ -230,12 +230,13 @@ static enum go origin_dial(struct bt_txn *txn)
 /* TLS with the connection that was dialled, where the URL wants it. */
 static enum go origin_secure(struct bt_txn *txn)
 {
-    switch (secure_origin(txn, txn->url.host)) {
+    switch (secure_origin(txn)) {
     case BT_TLS_READY:
         return GO_ON;
     case BT_TLS_WAIT:
         return GO_WAIT;
     default:
+        txn->hierarchy = "HIER_NONE"; /* it is not who was to be asked */
         return txn_fail(txn, 503, "ERR_SECURE_CONNECT_FAIL", txn->deny_detail);
     }
 }

@@ -33,6 +33,17 @@ struct tls_peer *tls_peer_hold(struct tls_peer *peer)
     return peer;
 }
 
+static enum bt_tls_state forged;
+enum bt_tls_state leaf_forge(struct bt_txn *txn, bt_str host, struct bt_tls_side *side)
+{
+    (void)txn, (void)host, (void)side;
+    return forged;
+}
+bool verify_host(X509 *cert, bt_str host)
+{
+    return cert != NULL && bt_str_eq(host, BT_STR("also.example"));
+}
+
 /* A list: lines with an action, and what their ACLs say. */
 struct bt_rules {
     struct {
@@ -244,6 +255,29 @@ static void origin_is_noted(void **state)
     assert_int_equal(peer.uses, 2);
 }
 
+/* A bump without a look before is the last chance to see it. What it may be asked for beside the name in the
+ * hello is what its certificate is for, when nothing is wrong with it. */
+static void forged_for(void **state)
+{
+    struct tls_peer peer = {.uses = 1, .cert = (X509 *)arena}; /* nobody looks into it */
+    struct bt_tls_side side = {.peer = &peer};
+
+    (void)state;
+    assert_false(bump_covers(NULL, BT_STR("also.example")));
+    forged = BT_TLS_WAIT;
+    assert_int_equal(bump_forge(NULL, BT_STR("a.example"), NULL), BT_TLS_WAIT);
+    assert_null(client.peer);
+    forged = BT_TLS_READY;
+    assert_int_equal(bump_forge(NULL, BT_STR("a.example"), &side), BT_TLS_READY);
+    assert_int_equal(bump_forge(NULL, BT_STR("a.example"), &side), BT_TLS_READY);
+    assert_ptr_equal(client.peer, &peer);
+    assert_int_equal(peer.uses, 2);
+    assert_true(bump_covers(NULL, BT_STR("also.example")));
+    assert_false(bump_covers(NULL, BT_STR("other.example")));
+    peer.errors = 1;
+    assert_false(bump_covers(NULL, BT_STR("also.example")));
+}
+
 static void no_lines(void **state)
 {
     struct bt_rules rules;
@@ -332,8 +366,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, gone)
     const struct CMUnitTest tests[] = {
-        TEST(every_action_alone), TEST(impossible_actions), TEST(second_step), TEST(server_first),
-        TEST(waits_and_breaks),   TEST(origin_is_noted),    TEST(no_lines),    TEST(hellos),
+        TEST(every_action_alone), TEST(impossible_actions), TEST(second_step),
+        TEST(server_first),       TEST(waits_and_breaks),   TEST(origin_is_noted),
+        TEST(no_lines),           TEST(forged_for),         TEST(hellos),
         TEST(no_hellos),          TEST(unsupported),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
