@@ -33,7 +33,8 @@ sub ca
 
 sub ca_file { ca(); return "$dir/ca.pem" }
 
-# { cert => FILE, key => FILE }, for origin(tls => ...). More of CERT_create: a hash last.
+# { cert => FILE, key => FILE }, for origin(tls => ...), which takes how => { more of IO::Socket::SSL },
+# too. More of CERT_create: a hash last.
 sub server_certificate
 {
     my (@names) = @_;
@@ -56,7 +57,7 @@ sub server_side
 {
     my ($socket, $file) = @_;
     return IO::Socket::SSL->start_SSL($socket, SSL_server => 1, Timeout => patience(),
-        SSL_cert_file => $file->{cert}, SSL_key_file => $file->{key});
+        SSL_cert_file => $file->{cert}, SSL_key_file => $file->{key}, %{ $file->{how} // {} });
 }
 
 # A client() (or a tunnel) goes on over TLS; the name is sent as SNI and checked.
