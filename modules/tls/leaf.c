@@ -119,6 +119,7 @@ struct leaf_ask {
     struct job *job; /* NULL: it has ended */
     struct leaf_ask *next;
     struct tls_leaf *leaf; /* that came of it; NULL: none */
+    enum forge_verdict verdict;
 };
 
 static struct job *jobs; /* all that are under way; few */
@@ -218,6 +219,7 @@ static void job_done(struct bt_work *work)
         job->asks = ask->next;
         ask->job = NULL;
         ask->leaf = leaf != NULL ? leaf_hold(leaf) : NULL;
+        ask->verdict = job->verdict;
         bt_resume(ask->txn);
     }
     leaf_release(leaf);
@@ -278,16 +280,22 @@ static void ask_end(void *ask_)
 /* Takes the leaf over. */
 static enum bt_tls_state show(struct tls_client *client, struct tls_leaf *leaf, bool fake)
 {
-    if (leaf == NULL)
-        return BT_TLS_FAILED;
     leaf_release(client->leaf);
     client->leaf = leaf;
     client->fake = fake;
     return BT_TLS_READY;
 }
 
+/* There is none, and the origin's side says why, if there is one. */
+static enum bt_tls_state failed(struct bt_tls_side *origin, enum forge_verdict verdict)
+{
+    if (origin != NULL)
+        origin->why = forge_says(verdict);
+    return BT_TLS_FAILED;
+}
+
 /* That exchange, or another one of the connection, asks again. */
-static enum bt_tls_state answered(struct tls_client *client, bool fake)
+static enum bt_tls_state answered(struct tls_client *client, struct bt_tls_side *origin, bool fake)
 {
     struct leaf_ask *ask = client->ask;
     struct tls_leaf *leaf = ask->leaf;
@@ -296,11 +304,12 @@ static enum bt_tls_state answered(struct tls_client *client, bool fake)
         return BT_TLS_WAIT;
     ask->leaf = NULL;
     client->ask = NULL;
-    return show(client, leaf, fake);
+    return leaf != NULL ? show(client, leaf, fake) : failed(origin, ask->verdict);
 }
 
-static enum bt_tls_state wait_for(struct bt_txn *txn, const struct leaf_order *order,
-                                  const uint8_t id[LEAF_ID])
+/* false: no memory. */
+BT_MUST static bool ask_for(struct bt_txn *txn, const struct leaf_order *order,
+                            const uint8_t id[LEAF_ID])
 {
     struct tls_client *client = tls_client(txn);
     struct bt_arena *arena = bt_txn_arena(txn);
@@ -311,7 +320,7 @@ static enum bt_tls_state wait_for(struct bt_txn *txn, const struct leaf_order *o
     if (first)
         job = job_new(order, id);
     if (job == NULL)
-        return BT_TLS_FAILED;
+        return false;
     ask = bt_alloc(arena, sizeof *ask);
     *ask = (struct leaf_ask){.txn = txn, .client = client, .job = job, .next = job->asks};
     job->asks = ask;
@@ -324,7 +333,7 @@ static enum bt_tls_state wait_for(struct bt_txn *txn, const struct leaf_order *o
         job_run(&job->work);
         job_done(&job->work);
     }
-    return answered(client, order->origin == NULL);
+    return true;
 }
 
 /* One that some worker has made; NULL: none. */
@@ -355,21 +364,23 @@ enum bt_tls_state leaf_forge(struct bt_txn *txn, bt_str host, struct bt_tls_side
     uint8_t id[LEAF_ID];
 
     if (client->ask != NULL)
-        return answered(client, fake);
+        return answered(client, origin, fake);
     if (order.ca == NULL || order.ca->trusted.cert == NULL) {
         bt_count(leaf_failed);
         bt_log_limited(txn, BT_ERROR, 60, "the port has no CA to make certificates with");
-        return BT_TLS_FAILED;
+        return failed(origin, FORGE_FAILED);
     }
     if (order.ca->own != NULL)
         return show(client, leaf_hold(order.ca->own), fake);
     leaf_policy(txn, host, peer, &order);
     if (order.name.len > NAME_MAX_LEN || !leaf_id(&order, id)) {
         bt_count(leaf_malformed);
-        return BT_TLS_FAILED;
+        return failed(origin, FORGE_MALFORMED);
     }
     leaf = made_before(&order, id);
-    return leaf != NULL ? show(client, leaf, fake) : wait_for(txn, &order, id);
+    if (leaf != NULL)
+        return show(client, leaf, fake);
+    return ask_for(txn, &order, id) ? answered(client, origin, fake) : failed(origin, FORGE_FAILED);
 }
 
 /* ---- at the start ---- */

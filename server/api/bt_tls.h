@@ -80,7 +80,7 @@ struct bt_tls {
      * it is no TLS; splice all the same, it is the client's to complain. WAIT here: feed more. */
     enum bt_tls_state (*peek)(struct bt_txn *, bt_str bytes);
     /* Have a certificate ready for the client, in place of that of `origin` (whose shake() was READY), or
-     * of `host` alone (NULL: there is no origin). FAILED: none can be made. */
+     * of `host` alone (NULL: there is no origin). FAILED: none can be made; why(origin) says why. */
     enum bt_tls_state (*forge)(struct bt_txn *, bt_str host, struct bt_tls_side *origin);
     /* The proxy's side towards that client, with that certificate. `early`: what the client has said so
      * far; copied. NULL: no memory. */

@@ -182,7 +182,13 @@ static enum go place_forge(struct bt_txn *txn, struct bump *b)
     case BT_TLS_READY:
         break;
     default:
-        return bump_close(txn);
+        if (side == NULL)
+            return bump_close(txn);
+        /* It cannot be copied, and is not to be trusted: told with one for the name alone. */
+        (void)txn_fail(txn, 503, "ERR_SECURE_CONNECT_FAIL",
+                       bt_str_printf(txn->arena, "%s", tls->why(side)).at);
+        bump_failed(txn);
+        return GO_ON;
     }
     side = tls->bump(txn, txn->session->stream.fd, (bt_str){in->at, input_len(in)});
     if (side == NULL)
