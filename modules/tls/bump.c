@@ -145,11 +145,13 @@ enum bt_tls_state bump_forge(struct bt_txn *txn, bt_str host, struct bt_tls_side
     return leaf_forge(txn, host, origin);
 }
 
-bool bump_covers(struct bt_txn *txn, bt_str host)
+enum bt_match bump_covers(struct bt_txn *txn, bt_str host)
 {
     const struct tls_peer *peer = tls_client(txn)->peer;
 
-    return peer != NULL && peer->cert != NULL && peer->errors == 0 && verify_host(peer->cert, host);
+    if (peer == NULL || peer->cert == NULL || peer->errors > 0)
+        return BT_BROKEN;
+    return verify_host(peer->cert, host) ? BT_YES : BT_NO;
 }
 
 /* ---- the hello ---- */

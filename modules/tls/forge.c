@@ -194,12 +194,13 @@ static enum forge_verdict names_set(const struct forge_order *order, X509 *leaf)
         names = extension(order->origin, NID_subject_alt_name, &verdict);
         if (names != NULL)
             verdict = sift(names);
-        if (verdict == FORGE_DONE && (names == NULL || sk_GENERAL_NAME_num(names) == 0)) {
+        if (verdict == FORGE_DONE && names != NULL && sk_GENERAL_NAME_num(names) == 0) {
             GENERAL_NAMES_free(names);
             names = from_common_name(subject);
         }
     }
-    /* A certificate of a device that has no host name is still that device's. */
+    /* A certificate without alternative names is that to clients, too, whatever they make of it; and one of a
+     * device that has no host name is still that device's. */
     if (verdict == FORGE_DONE && names != NULL)
         verdict = made(X509_add1_ext_i2d(leaf, NID_subject_alt_name, names,
                                          X509_NAME_entry_count(subject) == 0, X509V3_ADD_APPEND));
@@ -318,7 +319,8 @@ static enum forge_verdict dates_set(const struct forge_order *order, X509 *leaf)
         from = X509_get0_notBefore(order->ca->cert);
     if (order->valid_after)
         to = X509_get0_notAfter(order->ca->cert);
-    if (verdict == FORGE_DONE && order->mode != FORGE_SELF &&
+    /* A copy says what the origin says; nobody believes it longer than its CA. */
+    if (verdict == FORGE_DONE && order->origin == NULL && order->mode != FORGE_SELF &&
         !dates_clip(order->ca->cert, &from, &to))
         verdict = FORGE_FAILED;
     if (verdict == FORGE_DONE)
@@ -341,21 +343,11 @@ static enum forge_verdict not_a_ca(X509 *leaf)
     return made(done);
 }
 
-/* The origin's, as far as they fit a key of another kind that is no CA's. */
-static bool usage_fits(int bit, bool rsa)
+/* The origin's, but those of a CA. That of encipherment does not fit every key (RFC 8813 3); no client
+ * minds, and some look for it. */
+static bool usage_copied(int bit)
 {
-    switch (bit) {
-    case CERT_SIGN:
-    case CRL_SIGN:
-        return false;
-    case KEY_ENCIPHERMENT:
-    case DATA_ENCIPHERMENT:
-        return rsa;
-    case KEY_AGREEMENT:
-        return !rsa;
-    default:
-        return true;
-    }
+    return bit != CERT_SIGN && bit != CRL_SIGN;
 }
 
 static enum forge_verdict key_usage(const struct forge_order *order, X509 *leaf)
@@ -374,7 +366,7 @@ static enum forge_verdict key_usage(const struct forge_order *order, X509 *leaf)
     for (int bit = DIGITAL_SIGNATURE; bit <= CRL_SIGN && ours != NULL && done == 1; bit++)
         /* Without a digital signature nobody can talk TLS 1.3 with it. */
         if (bit == DIGITAL_SIGNATURE || (theirs == NULL && rsa && bit == KEY_ENCIPHERMENT) ||
-            (ASN1_BIT_STRING_get_bit(theirs, bit) == 1 && usage_fits(bit, rsa)))
+            (ASN1_BIT_STRING_get_bit(theirs, bit) == 1 && usage_copied(bit)))
             done = ASN1_BIT_STRING_set_bit(ours, bit, 1);
     if (ours == NULL || done != 1 ||
         X509_add1_ext_i2d(leaf, NID_key_usage, ours, 1, X509V3_ADD_APPEND) != 1)
@@ -384,7 +376,7 @@ static enum forge_verdict key_usage(const struct forge_order *order, X509 *leaf)
     return verdict;
 }
 
-/* The origin's as they are; where it names none, those of a server, which some clients ask for. */
+/* The origin's as they are, none when it has none; without an origin those of a server. */
 static enum forge_verdict extended_key_usage(const struct forge_order *order, X509 *leaf)
 {
     enum forge_verdict verdict = FORGE_DONE;
@@ -392,6 +384,8 @@ static enum forge_verdict extended_key_usage(const struct forge_order *order, X5
 
     if (order->origin != NULL)
         usages = extension(order->origin, NID_ext_key_usage, &verdict);
+    if (verdict == FORGE_DONE && usages == NULL && order->origin != NULL)
+        return verdict;
     if (verdict == FORGE_DONE && usages == NULL) {
         usages = EXTENDED_KEY_USAGE_new();
         if (usages == NULL || sk_ASN1_OBJECT_push(usages, OBJ_nid2obj(NID_server_auth)) <= 0)

@@ -1,7 +1,7 @@
 /* forge.h - a certificate in place of an origin's, signed by the proxy's own CA.
  *
- * What of the origin's is mimicked: subject, host names and addresses, validity (no longer than the
- * CA's), key usages; key identifiers are of our own keys. What is not: policies, transparency, places of revocation lists.
+ * What of the origin's is mimicked: subject, host names and addresses, validity, key usages; key
+ * identifiers are of our own keys. What is not: policies, transparency, places of revocation lists.
  * A leaf is never a CA. All is read from certificates that nobody has to have verified: whatever is
  * in them ends in a verdict.
  *

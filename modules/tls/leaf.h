@@ -54,7 +54,12 @@ const EVP_MD *leaf_hash(void);
 
 /* ---- leaf_keys.c ---- */
 
-enum leaf_key { LEAF_EC, LEAF_RSA, LEAF_NOBODY /* of the CAs that nobody trusts */, LEAF_KEYS };
+enum leaf_key {
+    LEAF_EC,
+    LEAF_RSA,
+    LEAF_NOBODY, /* of the CAs that nobody trusts: RSA, which all clients understand */
+    LEAF_KEYS
+};
 
 /* Master: keys that are used for sure are made, unless the former generation has some. */
 BT_MUST bool leaf_keys_setup(struct bt_error *);

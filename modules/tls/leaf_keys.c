@@ -92,7 +92,7 @@ EVP_PKEY *leaf_key(enum leaf_key which)
         return key;
     key = key_find(which);
     if (key == NULL) {
-        EVP_PKEY *made = which == LEAF_RSA ? EVP_RSA_gen(RSA_BITS) : EVP_EC_gen("P-256");
+        EVP_PKEY *made = which == LEAF_EC ? EVP_EC_gen("P-256") : EVP_RSA_gen(RSA_BITS);
 
         if (made != NULL) {
             key_offer(which, made);

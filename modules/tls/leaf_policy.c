@@ -118,10 +118,13 @@ static bool holds(const struct leaf_rule *rule, struct bt_txn *txn, const struct
 
 /* ---- what comes of them ---- */
 
+/* With DONT_VERIFY_PEER nobody wants to know. */
 static enum forge_mode deserved(const struct tls_peer *origin)
 {
     bool self = false, untrusted = false;
 
+    if (tls_conf->outgoing.dont_verify_peer)
+        return FORGE_TRUSTED;
     for (unsigned i = 0; i < origin->errors; i++)
         switch (origin->error[i].depth > 0 ? X509_V_ERR_UNSPECIFIED : origin->error[i].code) {
         case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -155,6 +158,11 @@ static void adapt(struct leaf_order *order, struct bt_txn *txn, bt_str host)
     order->valid_before = done[LEAF_VALID_BEFORE];
 }
 
+static bool is_rsa(const EVP_PKEY *key)
+{
+    return key != NULL && EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA;
+}
+
 void leaf_policy(struct bt_txn *txn, bt_str host, struct tls_peer *origin, struct leaf_order *order)
 {
     const struct tls_client *client = tls_client(txn);
@@ -172,6 +180,9 @@ void leaf_policy(struct bt_txn *txn, bt_str host, struct tls_peer *origin, struc
     while (rule != NULL && !holds(rule, txn, origin))
         rule = rule->next;
     order->mode = rule != NULL ? (enum forge_mode)rule->action : deserved(origin);
+    /* What signs itself does so as the origin does: its key is seen by that. */
+    if (order->mode == FORGE_SELF && is_rsa(X509_get0_pubkey(origin->cert)))
+        order->rsa = true;
 }
 
 /* ---- under which key it is kept ---- */

@@ -214,7 +214,7 @@ bt_str bump_name(struct bt_txn *);
 enum bt_tls_state bump_unsupported(struct bt_txn *);
 /* leaf_forge(), and what was seen of the origin is remembered. */
 enum bt_tls_state bump_forge(struct bt_txn *, bt_str host, struct bt_tls_side *origin);
-bool bump_covers(struct bt_txn *, bt_str host);
+enum bt_match bump_covers(struct bt_txn *, bt_str host);
 /* As %ssl::bump_mode says it; NULL: ssl_bump was not asked. */
 const char *bump_mode(struct bt_txn *);
 

@@ -104,9 +104,9 @@ struct bt_tls {
     /* The connection was refused since the other side is not who it must be: trying again, or another
      * address, is no use. */
     bool (*untrusted)(const struct bt_tls_side *);
-    /* A client that was bumped may ask for that host, too: the origin's certificate, which has no fault, is
-     * for it. */
-    bool (*covers)(struct bt_txn *, bt_str host);
+    /* May a client that was bumped ask for that host, too? YES: the origin's certificate, which has no
+     * fault, is for it; NO: it is not; BROKEN: there is no such certificate. */
+    enum bt_match (*covers)(struct bt_txn *, bt_str host);
 };
 
 /* ---- what the core tells ---- */

@@ -54,7 +54,7 @@ static bt_str origin_host(struct bt_txn *txn)
     bt_str host = txn->url.host;
 
     if (in == NULL || bt_str_eq(host, in->name) || bt_str_eq(host, in->host) ||
-        !secure_tls()->covers(txn, host))
+        secure_tls()->covers(txn, host) != BT_YES)
         return host;
     return in->name;
 }
@@ -165,16 +165,21 @@ enum head_fault inside_url(struct bt_txn *txn)
     return fault;
 }
 
-bool inside_misdirected(struct bt_txn *txn)
+int inside_refusal(struct bt_txn *txn)
 {
     const struct inside *in = txn->session->inside;
     bt_str host = txn->url.host;
+    enum bt_match covers;
 
     if (txn->req.method_id == METHOD_CONNECT || !str_eq_literal(txn->url.scheme, "https") ||
         txn->url.port != in->port)
-        return true;
-    return !bt_str_eq(host, in->name) && !bt_str_eq(host, in->host) &&
-           !secure_tls()->covers(txn, host);
+        return 421;
+    if (bt_str_eq(host, in->name))
+        return 0;
+    covers = secure_tls()->covers(txn, host);
+    if (bt_str_eq(host, in->host)) /* who is there says that he is somebody else */
+        return covers == BT_NO ? 503 : 0;
+    return covers == BT_YES ? 0 : 421;
 }
 
 /* ---- bt_tls.h ---- */

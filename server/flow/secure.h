@@ -43,8 +43,8 @@ struct inside {
 struct inside *inside_open(struct bt_txn *);
 /* The URL of a request that came within; its exchange is made for it. */
 enum head_fault inside_url(struct bt_txn *);
-/* It is for somebody else than who the CONNECT was for, or its hello, or who the origin is by the certificate:
- * 421, and what the client is told. */
-bool inside_misdirected(struct bt_txn *);
+/* 0: it is for who the CONNECT was for, or its hello, or the origin's certificate. 421: it is for somebody
+ * else; 503: the certificate is not for who the CONNECT was for. */
+int inside_refusal(struct bt_txn *);
 
 #endif

@@ -223,8 +223,9 @@ static enum head_fault session_mend(struct bt_txn *txn, const char *bytes, size_
 static bool session_inside(struct bt_txn *txn)
 {
     const struct inside *in = txn->session->inside;
+    int status = in->fail_status != 0 ? in->fail_status : inside_refusal(txn);
 
-    if (!inside_misdirected(txn) && in->fail_status == 0)
+    if (status == 0)
         return true;
     count(requests);
     txn->keep_client = false;
@@ -233,8 +234,11 @@ static bool session_inside(struct bt_txn *txn)
         txn->tag = in->fail_tag;
         txn->rule = in->fail_rule;
         (void)txn_refuse(txn, in->fail_status, in->fail_page, in->fail_detail);
+    } else if (status == 503) {
+        (void)txn_refuse(txn, status, "ERR_SECURE_CONNECT_FAIL",
+                         "the certificate is for another host");
     } else {
-        (void)txn_refuse(txn, 421, "ERR_CONFLICT_HOST",
+        (void)txn_refuse(txn, status, "ERR_CONFLICT_HOST",
                          "within this connection there is the host that it was made for, and none "
                          "other");
     }
