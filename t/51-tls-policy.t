@@ -178,14 +178,14 @@ for my $politely (1, 0) {
     my ($pid, $port) = cutting("HTTP/1.1 200 OK\r\n\r\nsome of it", $politely);
     $proxy = with("$trust\n");
     my $conn = client($proxy);
-    $conn->send("GET https://a.test:$port/ HTTP/1.1\r\nHost: a.test:$port\r\n\r\n");
+    $conn->send("GET https://a.test:$port/ HTTP/1.1\r\nHost: a.test:$port\r\nConnection: close\r\n\r\n");
     my $all = $conn->rest;
     like $all, qr/some of it/, $politely ? 'an end by a close-notify' : 'an end without one';
     is $all =~ /\r\n0\r\n\r\n\z/ ? 'whole' : 'cut short', $politely ? 'whole' : 'cut short', 'the client is told';
     counters($proxy, 'tls.truncated' => $politely ? 0 : 1);
     $proxy = with("$trust options=IGNORE_UNEXPECTED_EOF\n");
     $conn = client($proxy);
-    $conn->send("GET https://a.test:$port/ HTTP/1.1\r\nHost: a.test:$port\r\n\r\n");
+    $conn->send("GET https://a.test:$port/ HTTP/1.1\r\nHost: a.test:$port\r\nConnection: close\r\n\r\n");
     like $conn->rest, qr/\r\n0\r\n\r\n\z/, 'IGNORE_UNEXPECTED_EOF: whole';
     counters($proxy, 'tls.truncated' => 0);
     kill KILL => $pid;

@@ -357,7 +357,10 @@ static void session_offer(struct bt_tls_side *side)
     if (!kept_get(side->origin->key, &session, &peer))
         return;
     if (SSL_set_session(side->ssl, session) == 1)
-        side->origin->kept = tls_peer_hold(peer);
+        side->origin->kept = peer;
+    else
+        tls_peer_release(peer);
+    SSL_SESSION_free(session);
     ERR_clear_error();
 }
 
