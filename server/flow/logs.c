@@ -32,7 +32,7 @@
 enum {
     BUFFER_BYTES = 64 * 1024, /* a batch is written when so much has come together */
     LINE_BYTES = 16 * 1024,   /* room for the line that goes beyond; a longer one is cut */
-    DELAY_MS = 200
+    DELAY_MS = 50
 };
 
 /* Where lines go. */
@@ -506,7 +506,7 @@ static const struct bt_option options[] = {
 static const struct bt_directive directives[] = {
     {.name = "access_log",
      .args = "word options [word] fastacls",
-     .doc = "Writes a line about each request whose ACLs all match to MODULE:PLACE, at most 200 ms "
+     .doc = "Writes a line about each request whose ACLs all match to MODULE:PLACE, at most 50 ms "
             "later; `none` ends the list for those it matches. Without any such line nothing is "
             "logged.",
      .set = set_access_log,
@@ -545,7 +545,7 @@ static const struct bt_directive directives[] = {
      .args = "on|off",
      .doc = "Whether lines may wait for others.",
      .status = BT_IGNORED,
-     .note = "lines always leave in batches, at most 200 ms after the first of them"},
+     .note = "lines always leave in batches, at most 50 ms after the first of them"},
 };
 
 const struct bt_module logs_module = {

@@ -1,7 +1,7 @@
 /* logs.h - access logs: which exchange is written where, in which format; batches of lines.
  *
  * Lines are formatted into a buffer of the worker, one for each place, and given to its writer (a
- * row of some module) when it is full, or 200 ms after the first of them.
+ * row of some module) when it is full, or 50 ms after the first of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef FLOW_LOGS_H
