@@ -209,17 +209,18 @@ for my $name (sort keys %bad) {
     my $told = wait_for(sub { $blind->text('access.log') =~ /^\Q$url\E (\S+)$/m && $1 });
     is $told =~ s/\@depth=\d//gr, join(':', map { full($_) } @codes), 'and the log has them';
 }
-my %all = map { $_ => 0 } qw(expired not_yet_valid wrong_host self_signed untrusted revoked weak other);
+my %all = map { $_ => 0 } qw(tls.errors_expired tls.errors_not_yet_valid tls.errors_wrong_host
+    tls.errors_self_signed tls.errors_untrusted tls.errors_revoked tls.errors_weak tls.errors_other);
 my %counter = (CERT_HAS_EXPIRED => 'expired', CERT_NOT_YET_VALID => 'not_yet_valid',
     SQUID_X509_V_ERR_DOMAIN_MISMATCH => 'wrong_host', DEPTH_ZERO_SELF_SIGNED_CERT => 'self_signed',
     UNABLE_TO_GET_ISSUER_CERT_LOCALLY => 'untrusted', SELF_SIGNED_CERT_IN_CHAIN => 'untrusted',
     EE_KEY_TOO_SMALL => 'weak', CA_MD_TOO_WEAK => 'weak');
 for my $row (values %bad) {
     my (undef, undef, @codes) = @$row;
-    $all{ $counter{$_} // 'other' }++ for @codes;
+    $all{ 'tls.errors_' . ($counter{$_} // 'other') }++ for @codes;
 }
 counters($strict, 'tls.origins_refused' => scalar keys %bad, 'tls.origins_forgiven' => 0,
-    'tls.origin_failed' => scalar keys %bad, map { ("tls.errors_$_" => $all{$_}) } keys %all);
+    'tls.origin_failed' => scalar keys %bad, %all);
 counters($lax, 'tls.origins_refused' => 0, 'tls.origins_forgiven' => scalar keys %bad,
     'tls.origin_handshakes' => scalar keys %bad, 'tls.origin_failed' => 0);
 done;

@@ -10,6 +10,8 @@
 
 #include <openssl/err.h>
 
+#include "keylog.h"
+
 /* ---- words ---- */
 
 /* The next word of a list; false: that was all. */
@@ -332,6 +334,7 @@ SSL_CTX *config_context(const SSL_METHOD *method, const struct config_words *wor
     }
     SSL_CTX_set_security_level(ctx, CONFIG_SECURITY);
     side_prepare(ctx);
+    keylog_context(ctx);
     good = versions_set(ctx, words, err);
     good &= options_set(ctx, words, err);
     good &= ciphers_set(ctx, words, err);

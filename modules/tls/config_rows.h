@@ -30,6 +30,14 @@
      .doc = "PEM file: certificates between origins and the authorities that are trusted, for "
             "origins that do not send theirs. They are not trusted themselves.",
      .offset = offsetof(struct tls_conf, intermediates)},
+    {.name = "tls_key_log",
+     .args = "word fastacls",
+     .doc =
+         "File (/PATH or stdio:/PATH) that the secrets of TLS connections are written to, as "
+         "Wireshark reads them; of those that the ACLs hold for. On https_port nothing is known of "
+         "a client yet, and only a line without ACLs counts.",
+     .set = keylog_set,
+     .phase = BT_AT_REQUEST},
     {.name = "sslproxy_cafile",
      .args = "path",
      .doc = "Old: one option of tls_outgoing_options.",

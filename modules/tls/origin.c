@@ -18,6 +18,7 @@
 #include "config.h"
 #include "counts.h"
 #include "kept.h"
+#include "keylog.h"
 
 enum {
     CHAIN_MAX = 16,   /* certificates that an origin may send; in bytes OpenSSL allows 100 KB */
@@ -416,6 +417,7 @@ struct bt_tls_side *origin_connect(struct bt_txn *txn, int fd, bt_str host)
         (void)SSL_set_tlsext_host_name(side->ssl, name);
     }
     session_offer(side);
+    keylog_choose(side, txn);
     ERR_clear_error();
     return side;
 }

@@ -12,6 +12,7 @@
 #include <openssl/pem.h>
 
 #include "config.h"
+#include "keylog.h"
 #include "share.h"
 
 enum { ID_BYTES = SSL_MAX_SID_CTX_LENGTH };
@@ -250,9 +251,14 @@ const struct pem *serve_ca(unsigned port)
 
 struct bt_tls_side *serve_accept(unsigned port, int fd)
 {
+    struct bt_tls_side *side;
+
     if (port >= n_ports || ports[port].accept == NULL)
         return NULL;
-    return side_new(SSL_new(ports[port].accept), fd, true);
+    side = side_new(SSL_new(ports[port].accept), fd, true);
+    if (side != NULL)
+        keylog_choose(side, NULL);
+    return side;
 }
 
 static bool session_bind(SSL *ssl, const struct port *port, X509 *cert, bt_str host)
@@ -297,8 +303,10 @@ struct bt_tls_side *serve_bump(struct bt_txn *txn, int fd, bt_str early)
     }
     side = side_new(ssl, fd, true);
     if (side == NULL || side_early(side, early)) {
-        if (side != NULL)
+        if (side != NULL && leaf != NULL)
             side->leaf = leaf_hold(leaf);
+        if (side != NULL)
+            keylog_choose(side, txn);
         return side;
     }
     tls_transport.close(side);

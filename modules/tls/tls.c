@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "counts.h"
+#include "keylog.h"
 
 struct tls_conf *tls_conf;
 
@@ -57,7 +58,8 @@ static bool setup(void *conf, struct bt_arena *arena, struct bt_error *err)
     bool good;
 
     tls_conf = conf;
-    good = serve_setup(arena, err);
+    good = keylog_setup(err);
+    good &= serve_setup(arena, err);
     good &= origin_setup(arena, err);
     good &= leaf_setup(arena, err);
     return good;

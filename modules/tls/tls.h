@@ -5,6 +5,9 @@
  *   side.c      the transport: one side of a connection over OpenSSL, reads, writes, handshakes
  *   serve.c     towards clients: a context a port, tickets and sessions that all workers share
  *   origin.c    towards origins: contexts, verification, sslproxy_cert_error, sessions that are resumed
+ *   kept.c      sessions with origins, for the next connection
+ *   share.c     sessions of clients, for any worker
+ *   keylog.c    secrets in a file, for who must read a capture
  *   verify.c    what is wrong with a certificate: names of errors, whom it is for
  *   leaf.c      forged certificates: made beside the loop, kept for all workers
  *   bump.c      ssl_bump and its steps; on_unsupported_protocol
@@ -50,7 +53,7 @@ struct tls_conf {
     bt_size session_cache;    /* sslproxy_session_cache_size */
     bt_duration session_ttl;  /* sslproxy_session_ttl */
     bool aia;                 /* sslproxy_fetch_intermediates */
-    struct bt_rules *key_log; /* tls_key_log FILE ACLS */
+    struct key_log *key_logs; /* tls_key_log: keylog.c */
 };
 extern struct tls_conf *tls_conf; /* from .setup on */
 
@@ -130,6 +133,7 @@ struct bt_tls_side {
     struct tls_peer *peer;                /* origins: who it is, from `ready` (or a refusal) on */
     struct tls_origin *origin;            /* origins: what origin.c knows of it */
     struct tls_leaf *leaf;                /* bumped clients */
+    int keys_fd;                          /* where its secrets are written; 0: nowhere */
     char *early;                          /* bytes to be read before the socket's */
     size_t early_at, early_len;
 };
@@ -226,7 +230,7 @@ enum bt_tls_state server_peek(struct bt_txn *, bt_str bytes);
 
 /* How many rows acl.c and fields.c have; the compiler holds them to it. Rows of directives stand in
  * bump_rows.h, leaf_rows.h and config_rows.h, which tls.c takes in. Counters: counts.h. */
-enum { TLS_ACL_TYPES = 7, TLS_FIELDS = 20 };
+enum { TLS_ACL_TYPES = 7, TLS_FIELDS = 21 };
 extern const struct bt_acl_type tls_acl_types[TLS_ACL_TYPES];
 extern const struct bt_field tls_fields[TLS_FIELDS];
 
