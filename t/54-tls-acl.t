@@ -56,7 +56,8 @@ my $origin = origin('/a' => { body => 'one' });
 my @field = qw(tls.bump_mode tls.sni tls.client_subject tls.client_issuer tls.origin_subject
     tls.origin_issuer tls.origin_cert tls.origin_errors tls.client_version tls.origin_version
     tls.client_cipher tls.origin_cipher tls.client_hello_version tls.origin_hello_version
-    tls.client_supported_version tls.origin_supported_version tls.ja3 tls.ja4 tls.alpn tls.ech);
+    tls.client_supported_version tls.origin_supported_version tls.ja3 tls.ja4 tls.alpn tls.ech
+    tls.handshake >handshake);
 my @code = map { ("ssl::$_", "tls::$_") } qw(bump_mode >sni >cert_subject >cert_issuer <cert_subject
     <cert_issuer <cert <cert_errors >negotiated_version <negotiated_version >negotiated_cipher
     <negotiated_cipher >received_hello_version <received_hello_version >received_supported_version

@@ -95,7 +95,7 @@ ok length($said->{a} // '') > 100 && ($said->{a} // '') =~ /^"+$/, 'it is not em
 
 # Each is "-" and nothing but that, whatever becomes of its beginning.
 my @later = map { ("ssl::$_", "tls::$_") } qw(>sni bump_mode <cert_errors >negotiated_version);
-push @later, qw(icap::tt icap::to icap::<service_name us http::us busy_time transport::>connection_id >handshake adapt::sum_trs proxy_protocol::>h);
+push @later, qw(icap::tt icap::to icap::<service_name us http::us busy_time transport::>connection_id adapt::sum_trs proxy_protocol::>h);
 my $bare = proxy("logformat later " . join(' ', map { "%$_" } @later) . "\naccess_log stdio:\@DIR\@/later.log later\naccess_log stdio:\@DIR\@/icap.log icap_squid\n");
 get($bare, $origin->url('/x'));
 my ($got) = lines_of($bare, 'later.log', 1);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
 
 #include "hash.h"
@@ -268,6 +269,29 @@ static bool origin_supported_get(struct bt_txn *txn, bt_str arg, struct bt_value
     return version(out, heard != NULL ? heard->version : origin_version(txn));
 }
 
+/* The hello as one record, in base64, however the client cut it. */
+static bool handshake_get(struct bt_txn *txn, bt_str arg, struct bt_value *out)
+{
+    const struct tls_client *client = tls_client(txn);
+    const struct hello_reader *reader = client->reader;
+    uint8_t *record;
+    char *base64;
+    size_t len;
+
+    (void)arg;
+    if (client->hello == NULL)
+        return false;
+    len = sizeof reader->record + reader->need;
+    record = bt_alloc_raw(bt_txn_arena(txn), len);
+    base64 = bt_alloc_raw(bt_txn_arena(txn), (len + 2) / 3 * 4 + 1);
+    memcpy(record, reader->record, 3); /* type and version */
+    record[3] = (uint8_t)(reader->need >> 8);
+    record[4] = (uint8_t)reader->need;
+    memcpy(record + sizeof reader->record, reader->message, reader->need);
+    return text(
+        out, (bt_str){base64, (size_t)EVP_EncodeBlock((unsigned char *)base64, record, (int)len)});
+}
+
 static bool ja3_get(struct bt_txn *txn, bt_str arg, struct bt_value *out)
 {
     const struct hello *hello = tls_client(txn)->hello;
@@ -353,6 +377,8 @@ const struct bt_field tls_fields[TLS_FIELDS] = {
           "The best version that the client's hello offers."),
     FIELD("tls.origin_supported_version", "ssl::<received_supported_version", origin_supported_get,
           "The version that the origin's hello has chosen."),
+    FIELD("tls.handshake", ">handshake", handshake_get,
+          "The client's hello as one record, in base64."),
     FIELD("tls.ja3", NULL, ja3_get, "JA3 fingerprint of the client's hello, as MD5."),
     FIELD("tls.ja4", NULL, ja4_get, "JA4 fingerprint of the client's hello."),
     FIELD("tls.alpn", NULL, alpn_get, "Protocols that the client's hello offers: h2,http/1.1."),
