@@ -19,6 +19,7 @@
 #include "counts.h"
 #include "kept.h"
 #include "keylog.h"
+#include "staple.h"
 
 enum {
     CHAIN_MAX = 16,   /* certificates that an origin may send; in bytes OpenSSL allows 100 KB */
@@ -268,6 +269,26 @@ static int verify(X509_STORE_CTX *store, void *arg)
         return 1;
     refuse(side, error);
     return 0;
+}
+
+/* OpenSSL's call when the certificate was verified: what the origin shows of its standing. 0: refused. */
+static int stapled(SSL *ssl, void *arg)
+{
+    struct bt_tls_side *side = SSL_get_app_data(ssl);
+    const unsigned char *response;
+    long len = SSL_get_tlsext_status_ocsp_resp(ssl, &response);
+    const struct tls_error *error;
+
+    (void)arg;
+    if (len <= 0 || side->peer == NULL ||
+        !staple_revoked((bt_str){(const char *)response, (size_t)len}, SSL_get0_verified_chain(ssl),
+                        SSL_CTX_get_cert_store(context)))
+        return 1;
+    fault_add(side->peer, X509_V_ERR_CERT_REVOKED, 0);
+    error = judge(side->origin->txn, side->peer);
+    if (error != NULL)
+        refuse(side, error);
+    return error == NULL;
 }
 
 /* ---- the handshake's end ---- */
@@ -549,6 +570,8 @@ bool origin_setup(struct bt_arena *arena, struct bt_error *err)
     X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_cert_verify_callback(context, verify, NULL);
+    SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp);
+    SSL_CTX_set_tlsext_status_cb(context, stapled);
     SSL_CTX_set_default_read_buffer_len(context, 2 * 16384 + 1024);
     return SSL_CTX_set_alpn_protos(context, protocols, sizeof protocols - 1) == 0;
 }

@@ -7,6 +7,7 @@
  *   origin.c    towards origins: contexts, verification, sslproxy_cert_error, sessions that are resumed
  *   kept.c      sessions with origins, for the next connection
  *   share.c     sessions of clients, for any worker
+ *   staple.c    OCSP responses that come in the handshake
  *   keylog.c    secrets in a file, for who must read a capture
  *   verify.c    what is wrong with a certificate: names of errors, whom it is for
  *   leaf.c      forged certificates: made beside the loop, kept for all workers
