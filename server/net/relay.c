@@ -15,7 +15,8 @@ enum {
     TURN = 8 * BUFFER_IN,  /* bytes in one go, so that one fast pair does not hold up the others */
     SMALL = BUFFER_IN / 4, /* a piece of less is no bulk */
     HOT = 2,               /* from this heat on: splice. Two full reads, one after the other */
-    HOTTEST = 4            /* three small pieces cool it */
+    HOTTEST = 4,           /* three small pieces cool it */
+    VAIN = 2               /* words for nothing, and none is wanted until there is room */
 };
 
 /* One buffer through this process. */
@@ -117,12 +118,27 @@ static bool lost(const struct relay *r, int side)
     return s->cut && (other->cut || (!s->readable && !s->unsure && !held(&r->way[side], other)));
 }
 
+/* While one side is slow, each packet of the other would wake this process for nothing. */
+static void hear_less(struct relay_way *way, struct stream *in)
+{
+    if (++way->vain < VAIN)
+        return;
+    way->vain = 0;
+    stream_deaf(in);
+}
+
 static void relay_ready(struct stream *s)
 {
     struct relay *r = s->owner;
+    int from = s == r->side[1];
+    bool stuck = s->readable && held(&r->way[from], r->side[!from]);
     bool moved = move(r, 0);
 
     moved |= move(r, 1);
+    if (moved)
+        r->way[from].vain = 0;
+    else if (stuck)
+        hear_less(&r->way[from], s);
     if (moved && r->cls != NULL)
         timeout_set(r->cls, &r->timeout);
     if (lost(r, 0))

@@ -15,6 +15,7 @@
 struct relay_way {
     struct pipe *pipe; /* NULL: nothing is on its way through one */
     uint8_t heat;      /* how much like bulk the last pieces looked */
+    uint8_t vain;      /* words of bytes that could not be taken, one after the other */
     bool read_next;    /* the next piece is read, not spliced */
     bool copies;       /* it cannot be spliced */
 };

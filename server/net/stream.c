@@ -49,6 +49,8 @@ static void stream_fail(struct stream *s, int error)
 
 /* ---- in ---- */
 
+static void stream_hear(struct stream *s);
+
 static ssize_t read_via(struct stream *s, void *buf, size_t cap)
 {
     ssize_t n = s->via->read(s->via_state, buf, cap);
@@ -78,6 +80,8 @@ ssize_t stream_read(struct stream *s, void *buf, size_t cap)
         return s->failed ? BT_IO_ERROR : s->eof ? BT_IO_EOF : BT_IO_AGAIN;
     if (s->via != NULL)
         return read_via(s, buf, cap);
+    if (s->deaf)
+        stream_hear(s);
     do
         n = recv(s->fd, buf, cap, 0);
     while (n < 0 && errno == EINTR);
@@ -104,6 +108,8 @@ ssize_t stream_splice_in(struct stream *s, int pipe, size_t cap)
         return STREAM_UNABLE;
     if (!s->readable && !s->unsure)
         return s->failed ? BT_IO_ERROR : s->eof ? BT_IO_EOF : BT_IO_AGAIN;
+    if (s->deaf)
+        stream_hear(s);
     do
         n = splice(s->fd, NULL, pipe, NULL, cap, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     while (n < 0 && errno == EINTR);
@@ -359,6 +365,8 @@ static void stream_event(evutil_socket_t fd, short what, void *arg)
     if (s->via !=
         NULL) /* a transport may have to read in order to write, and the other way round */
         what |= EV_READ | EV_WRITE;
+    if (s->deaf && (what & EV_WRITE)) /* a reset looks like this, too */
+        what |= EV_READ;
     if (what & EV_CLOSED)
         s->fin = true;
     if ((what & (EV_READ | EV_CLOSED)) != 0 && !s->eof && !s->failed)
@@ -369,12 +377,13 @@ static void stream_event(evutil_socket_t fd, short what, void *arg)
         s->ready(s);
 }
 
-void stream_watch_add(struct stream *s)
+static void watch_for(struct stream *s, short what)
 {
-    short bits = EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST;
+    short bits = (short)(what | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST);
 
     event_assign(&s->event, loop_base(), s->fd, bits, stream_event, s);
     s->watched = true; /* failed or not: once is enough */
+    s->deaf = (what & EV_READ) == 0;
     if (event_add(&s->event, NULL) == 0)
         return;
     bt_log_limited(NULL, BT_ERROR, 30,
@@ -382,6 +391,26 @@ void stream_watch_add(struct stream *s)
                    "fs.epoll.max_user_watches is needed");
     stream_fail(s, ENOMEM);
     stream_again(s);
+}
+
+void stream_watch_add(struct stream *s)
+{
+    watch_for(s, EV_READ);
+}
+
+void stream_deaf(struct stream *s)
+{
+    if (!s->watched || s->deaf || s->via != NULL || s->fin || s->failed)
+        return;
+    event_del(&s->event);
+    watch_for(s, 0);
+}
+
+/* Adding tells of what is there, so that nothing is missed. */
+static void stream_hear(struct stream *s)
+{
+    event_del(&s->event);
+    watch_for(s, EV_READ);
 }
 
 static void again_run(struct deferred *d)
@@ -409,6 +438,8 @@ void stream_init(struct stream *s, int fd, void (*ready)(struct stream *))
 
 void stream_via(struct stream *s, const struct bt_transport *via, void *state)
 {
+    if (s->deaf)
+        stream_hear(s);
     s->via = via;
     s->via_state = state;
     s->readable = !s->eof && !s->failed;
@@ -418,7 +449,7 @@ static void stream_unwatch(struct stream *s)
 {
     if (s->watched)
         event_del(&s->event);
-    s->watched = false;
+    s->watched = s->deaf = false;
     deferred_cancel(&s->again);
 }
 

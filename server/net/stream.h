@@ -37,6 +37,7 @@ struct stream {
     bool failed : 1;    /* reset, or the like: nothing more comes or goes */
     bool cut : 1;       /* it takes no more from us; what it said before may still be read */
     bool watched : 1;   /* the event is added */
+    bool deaf : 1;      /* it does not tell of bytes */
     bool fin : 1;       /* the end was announced, but perhaps bytes stand before it */
     bool shut : 1;      /* our half is closed, or will be when `pending` is out */
     bool shut_sent : 1; /* it is closed */
@@ -87,6 +88,9 @@ static inline void stream_watch(struct stream *s)
     if (!s->watched)
         stream_watch_add(s);
 }
+/* The owner will not read for a while: no word of more bytes until he does. Of ends, errors and room
+ * as ever. Worth its system calls when words came for nothing. */
+void stream_deaf(struct stream *);
 /* Have ready() called from the loop soon, though nothing may have changed. */
 void stream_again(struct stream *);
 

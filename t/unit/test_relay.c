@@ -159,6 +159,7 @@ static void a_slow_reader_slows_the_writer(void **state)
     assert_true(r.way[0].pipe->held > 0);
     assert_int_equal(stream_pending(&b), 0);
     assert_true(sent > r.bytes[0]);
+    assert_true(a.deaf); /* what more it says wakes nobody */
     shutdown(at_a, SHUT_WR);
     for (int i = 0; i < 20000 && got < sent; i++) {
         ssize_t n = recv(at_b, part, sizeof part, MSG_DONTWAIT);
@@ -175,6 +176,7 @@ static void a_slow_reader_slows_the_writer(void **state)
     assert_int_equal(stream_pending(&b), 0);
     assert_null(b.pending);
     assert_null(r.way[0].pipe);
+    assert_false(a.deaf);
 }
 
 static void a_pipe_goes_with_what_it_holds(void **state)
