@@ -28,10 +28,14 @@ void tls_peer_release(struct tls_peer *peer)
     held--;
 }
 
+static struct tls_peer *peers[8];
+static unsigned n_peers;
+
 static struct tls_peer *peer_new(uint8_t print, int from, int to)
 {
     struct tls_peer *peer = calloc(1, sizeof *peer);
 
+    peers[n_peers++] = peer;
     peer->sha256[0] = print;
     peer->cert = kit_make((struct kit_cert){
         .subject = "CN=a.test", .key = kit_key(false, 0), .from = from, .to = to});
@@ -72,6 +76,10 @@ static int end(void **state)
         for (unsigned k = 0; k < PLACES; k++)
             empty(&table[i][k]);
     assert_int_equal(held, 0);
+    while (n_peers > 0) {
+        X509_free(peers[--n_peers]->cert);
+        free(peers[n_peers]);
+    }
     now_ms = KIT_NOW * 1000;
     return 0;
 }
