@@ -4,7 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -300,6 +302,34 @@ static bool revoked_set(SSL_CTX *ctx, const struct config_words *words, struct b
     return true;
 }
 
+/* Whether certificates can be found there one by one, by a hash of their name. */
+static bool is_hashed(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    bool found = false;
+
+    while (dir != NULL && !found && (entry = readdir(dir)) != NULL)
+        found = strlen(entry->d_name) == 10 && strspn(entry->d_name, "0123456789abcdef") == 8 &&
+                strcmp(entry->d_name + 8, ".0") == 0;
+    if (dir != NULL)
+        closedir(dir);
+    return found;
+}
+
+/* The system's authorities: where they stand in a folder, one by one as they are needed, for reading
+ * all of them costs each start 30 ms. */
+static bool trust_default(SSL_CTX *ctx)
+{
+    const char *folder = getenv(X509_get_default_cert_dir_env());
+
+    if (folder == NULL)
+        folder = X509_get_default_cert_dir();
+    if (getenv(X509_get_default_cert_file_env()) == NULL && is_hashed(folder))
+        return SSL_CTX_set_default_verify_dir(ctx) == 1;
+    return SSL_CTX_set_default_verify_paths(ctx) == 1;
+}
+
 static bool trust_set(SSL_CTX *ctx, const struct config_words *words, struct bt_error *err)
 {
     struct stat about;
@@ -315,7 +345,7 @@ static bool trust_set(SSL_CTX *ctx, const struct config_words *words, struct bt_
         return bt_complain(err, words->at, "%.*s: this is no folder that can be read",
                            BT_STR_ARGS(words->capath));
     }
-    if (words->default_ca && SSL_CTX_set_default_verify_paths(ctx) != 1)
+    if (words->default_ca && !trust_default(ctx))
         return bt_complain(err, words->at, "the system's authorities cannot be loaded: %s",
                            reason());
     ERR_clear_error();

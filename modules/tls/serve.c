@@ -221,6 +221,18 @@ static bool port_setup(struct port *port, const struct bt_tls_port *said, struct
            SSL_CTX_set_session_id_context(*ctx, port->id, sizeof port->id) == 1 && good;
 }
 
+static void ports_end(void *all_)
+{
+    struct port *all = all_;
+
+    for (size_t i = 0; i < n_ports; i++) {
+        SSL_CTX_free(all[i].accept);
+        SSL_CTX_free(all[i].bump);
+        pem_free(&all[i].pem);
+    }
+    n_ports = 0;
+}
+
 bool serve_setup(struct bt_arena *arena, struct bt_error *err)
 {
     const struct bt_tls_port *said;
@@ -228,6 +240,7 @@ bool serve_setup(struct bt_arena *arena, struct bt_error *err)
 
     n_ports = bt_tls_ports(&said);
     ports = bt_alloc(arena, n_ports * sizeof *ports + 1);
+    bt_defer(arena, ports_end, ports);
     for (size_t i = 0; i < n_ports; i++) {
         if (!said[i].tls && !said[i].bump)
             continue;
