@@ -52,7 +52,7 @@ static void plan_make(struct plan *plan, uint64_t bytes)
     ram.shift = shift - 3;
     ram.segment_size = (uint32_t)size;
     ram.buckets = (uint32_t)(bytes / (BYTES_PER_SLOT * BUCKET_SLOTS));
-    ram.ghost_buckets = ram.buckets / 2;
+    ram.ghost_buckets = ram.buckets * 3 / 4;
     uint64_t tables = (uint64_t)ram.buckets * 64 + (uint64_t)ram.ghost_buckets * 64;
     ram.segments = (uint32_t)((bytes - tables) / (size + sizeof(struct segment_note) + WORD));
     ram.flight_entries = FLIGHTS_MIN;

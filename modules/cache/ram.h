@@ -22,7 +22,7 @@
 #include "store.h"
 
 enum {
-    RAM_LAYOUT = 4, /* changes when anything in this file does that lies in a zone */
+    RAM_LAYOUT = 5, /* changes when anything in this file does that lies in a zone */
     WORD = 8,
     SEGMENT_MIN_SHIFT = 14,
     SEGMENT_MAX_SHIFT = 22,
@@ -149,8 +149,8 @@ struct ram_zone {
     uint64_t magic;
     uint64_t secret[4];
     _Alignas(64) _Atomic uint64_t turns; /* segments that were opened */
-    _Atomic uint64_t ghosts;             /* that were ever entered */
-    _Atomic uint64_t ghost_span;         /* how many of the last ones still count */
+    _Atomic uint64_t arrivals;   /* of records at the end of the main queue: the ghosts' clock */
+    _Atomic uint64_t ghost_span; /* how long ago, by that clock, a ghost still counts */
     /* Deaths << 32 | segments that are to be counted again: who has counted one for an earlier death
      * must not tick it off for a later one. */
     _Atomic uint64_t recount;

@@ -1,10 +1,11 @@
 /* ram_evict.c - what goes when room is needed: S3-FIFO over segments, or a second chance for LRU.
  *
- * S3-FIFO (Yang et al., 2023): what is new stands in a small queue, a tenth of all; what was used there
- * moves to the main queue, what was not goes, and its hash is remembered for a while (a ghost): if it
- * comes again it goes to the main queue directly. In the main queue whoever was used goes round once
+ * S3-FIFO (Yang et al., 2023): what is new stands in a small queue, a twentieth of all; what was used
+ * there moves to the main queue, what was not goes, and its hash is remembered for a while (a ghost): if
+ * it comes again it goes to the main queue directly. In the main queue whoever was used goes round once
  * more for each use, three at most. So things that are asked for once, a scan, pass through the small
- * queue alone. LRU is one queue, where whoever was used since its last turn gets another one: that is
+ * queue alone. Unlike there, what goes from the main queue leaves a ghost, too, and ghosts grow old by
+ * what arrives in the main queue, not by what goes: a scan does not push them out. LRU is one queue, where whoever was used since its last turn gets another one: that is
  * CLOCK, and orders what was used within a turn by nothing.
  *
  * A long record's extents are asked for at their places in the log, but it is its first one that
@@ -17,13 +18,19 @@
 #include "ram.h"
 
 enum {
-    SMALL_SHARE = 10, /* a tenth */
+    SMALL_SHARE = 20, /* a twentieth */
     LOOK_COST = 128,  /* bytes of work that looking at a record counts for */
     WORK_MAX = 128 * 1024,
     PIECES = 8 /* that a moved extent may become */
 };
 
-/* ---- ghosts: a table of hashes with the time of their entry, in units of entries ---- */
+/* ---- ghosts: a table of hashes with the time of their entry, in units of arrivals ---- */
+
+/* One has come to the end of the main queue, for the first time or once more. */
+static void arrived(void)
+{
+    atomic_fetch_add_explicit(&ram.zone->arrivals, 1, memory_order_relaxed);
+}
 
 static uint64_t ghost_unit(void)
 {
@@ -45,10 +52,8 @@ static uint32_t ghost_mark(uint64_t hash)
 static void ghost_add(uint64_t hash)
 {
     _Atomic uint32_t *way = ghost_bucket(hash);
-    uint32_t now = (uint32_t)(atomic_fetch_add_explicit(&ram.zone->ghosts, 1,
-                                                        memory_order_relaxed) /
-                              ghost_unit()) &
-                   0xffff;
+    uint64_t arrivals = atomic_load_explicit(&ram.zone->arrivals, memory_order_relaxed);
+    uint32_t now = (uint32_t)(arrivals / ghost_unit()) & 0xffff;
     uint32_t oldest = 0, age = 0;
 
     for (uint32_t i = 0; i < GHOST_WAYS; i++) {
@@ -65,7 +70,7 @@ static void ghost_add(uint64_t hash)
 bool ram_ghost_take(uint64_t hash)
 {
     _Atomic uint32_t *way = ghost_bucket(hash);
-    uint64_t now = atomic_load_explicit(&ram.zone->ghosts, memory_order_relaxed) / ghost_unit();
+    uint64_t now = atomic_load_explicit(&ram.zone->arrivals, memory_order_relaxed) / ghost_unit();
     uint64_t span = atomic_load_explicit(&ram.zone->ghost_span, memory_order_relaxed);
 
     for (uint32_t i = 0; i < GHOST_WAYS; i++) {
@@ -75,6 +80,7 @@ bool ram_ghost_take(uint64_t hash)
         if ((((uint32_t)now - has) & 0xffff) * ghost_unit() > span)
             continue;
         atomic_store_explicit(&way[i], 0, memory_order_relaxed);
+        arrived();
         ram_count(COUNT_ram_ghosts, 1);
         return true;
     }
@@ -101,7 +107,7 @@ static void drop(uint64_t hash, const struct store_ref *ref)
     if (!ram_index_drop(hash, ref))
         return;
     ram_count(COUNT_ram_evicted, 1);
-    if (ram.policy == RAM_S3FIFO && state_queue(ram.evict.word) == QUEUE_SMALL)
+    if (ram.policy == RAM_S3FIFO)
         ghost_add(hash);
 }
 
@@ -122,6 +128,8 @@ static bool move_record(uint64_t hash, const struct store_ref *ref, int uses)
     uint32_t had = word_size(atomic_load_explicit(&to->word, memory_order_relaxed));
     atomic_store_explicit(&to->word, record_word(word_kind(word), had), memory_order_release);
     done = ram_index_swap(hash, ref, place, uses);
+    if (done && uses != RAM_USES_KEPT)
+        arrived();
     if (done)
         ram_count(COUNT_ram_moved, 1);
     else
@@ -211,6 +219,8 @@ static bool move_extent(uint64_t hash, const struct store_ref *ref, uint32_t nth
     place = long_copy(ref, nth, piece, n);
     if (place != 0) {
         done = ram_index_swap(hash, ref, place, uses);
+        if (done && uses != RAM_USES_KEPT)
+            arrived();
         if (!done)
             ram_trim(place, 0);
         unpin(place_segment(place));
@@ -359,7 +369,8 @@ static bool evict_begin(bool at_once)
         ram_survey(&survey, after);
         if (tries == 0 && survey.closing > 0 && release_closing() && at_once)
             return false;
-        atomic_store_explicit(&ram.zone->ghost_span, survey.main_records, memory_order_relaxed);
+        atomic_store_explicit(&ram.zone->ghost_span, survey.main_records * 7 / 10,
+                              memory_order_relaxed);
         uint32_t segment = choose(&survey);
         if (segment == NO_SEGMENT)
             return false;

@@ -275,9 +275,13 @@ struct traced {
     double again_missed, again_exact; /* of those that are not of a scan */
 };
 
-/* polluted: bursts of 5,000 requests for what was never asked for and never will be, a third of all. */
-static struct traced trace(double skew, bool polluted, bool mixed, enum ram_policy policy)
+enum { POLLUTED = 1, MIXED = 2, MOVING = 4 };
+
+/* POLLUTED: bursts of 5,000 requests for what was never asked for and never will be, a third of all.
+ * MOVING: with each 100,000 requests the 300 objects that were asked for most are asked for least. */
+static struct traced trace(double skew, int64_t kind, enum ram_policy policy)
 {
+    bool mixed = kind & MIXED;
     uint64_t missed = 0, exact = 0, counted = 0, again = 0, again_missed = 0, again_exact = 0;
     uint32_t scan = 0;
     int64_t zone = mixed ? 40 << 20 : 32 << 20;
@@ -288,8 +292,9 @@ static struct traced trace(double skew, bool polluted, bool mixed, enum ram_poli
     items = calloc(UNIVERSE + SCANS, sizeof *items);
     lru_max = zone;
     for (int i = 0; i < REQUESTS; i++) {
-        bool scans = polluted && i % 15000 >= 10000;
-        uint32_t n = scans ? UNIVERSE + scan++ : zipf_next();
+        bool scans = (kind & POLLUTED) && i % 15000 >= 10000;
+        uint32_t moved = kind & MOVING ? (uint32_t)i / 100000 * 300 : 0;
+        uint32_t n = scans ? UNIVERSE + scan++ : (zipf_next() + moved) % UNIVERSE;
         uint32_t size = size_of(n, mixed);
         bool hit = get(n), other = lru_get(n, size + (uint32_t)sizeof head + 124);
         if (!hit && !put(n, size))
@@ -310,16 +315,19 @@ static struct traced trace(double skew, bool polluted, bool mixed, enum ram_poli
 
 static void choice(int64_t skew, int64_t kind)
 {
-    static const char *const names[] = {"zipf", "polluted", "zipf, mixed sizes",
-                                        "polluted, mixed sizes"};
+    static const char *const names[] = {"zipf",
+                                        "polluted",
+                                        "zipf, mixed sizes",
+                                        "polluted, mixed sizes",
+                                        "zipf that moves",
+                                        "polluted, moves"};
     struct traced *traced = mmap(NULL, 2 * sizeof *traced, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     for (int policy = 0; policy < 2; policy++) {
         pid_t pid = fork();
         if (pid == 0) {
-            traced[policy] = trace((double)skew / 10, kind & 1, kind & 2,
-                                   policy == 0 ? RAM_S3FIFO : RAM_LRU);
+            traced[policy] = trace((double)skew / 10, kind, policy == 0 ? RAM_S3FIFO : RAM_LRU);
             _exit(0);
         }
         waitpid(pid, NULL, 0);
@@ -376,7 +384,7 @@ int main(int argc, char **argv)
         apart(writes, 1000000, 1 << 30);
     }
     if (strstr(what, "choice") != NULL)
-        for (int64_t kind = 0; kind < 4; kind++)
+        for (int64_t kind = 0; kind < 6; kind++)
             for (int64_t skew = 8; skew <= 12; skew += 2)
                 apart(choice, skew, kind);
     return 0;

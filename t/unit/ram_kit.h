@@ -103,7 +103,11 @@ static inline bool kit_setup(int64_t bytes, enum ram_policy policy)
 {
     memset(kit_counts, 0, sizeof kit_counts);
     ram_counted = kit_counted;
-    return ram_setup(bytes, -1, policy, NULL);
+    if (!ram_setup(bytes, -1, policy, NULL))
+        return false;
+    for (uint64_t i = 0; i < 4 && !kit_zone.kept; i++) /* so that each run is like the last */
+        ram.zone->secret[i] = (i + 1) * 0x9e3779b97f4a7c15;
+    return true;
 }
 
 /* In a worker. */

@@ -162,6 +162,37 @@ static void ghosts(void **state)
     assert_true(kit_counts[COUNT_ram_ghosts] > 0);
 }
 
+static bool known(uint32_t n)
+{
+    char at[32];
+
+    return ram_ghost_take(ram_hash(key_of(at, n)));
+}
+
+/* What is asked for once pushes nobody's ghost out; what goes from the main queue leaves one, too. */
+static void ghosts_outlive_a_scan(void **state)
+{
+    (void)state;
+    fresh(16 << 20, RAM_S3FIFO);
+    for (uint32_t n = 0; n < 1000; n++) {
+        assert_true(put(n, 4000, true));
+        assert_true(get(n));
+    }
+    for (uint32_t n = 10000; n < 20000; n++)
+        assert_true(put(n, 4000, true));
+    assert_true(get(1));
+    assert_false(get(10000));
+    assert_true(known(10000) && known(15000));
+    assert_false(known(10000) || known(9999) || known(1));
+    for (uint32_t n = 0; n < 12000; n++) { /* now each of these is used */
+        assert_true(put(30000 + n, 4000, true));
+        assert_true(get(30000 + n));
+    }
+    assert_false(get(30000));
+    assert_true(known(38000)); /* not long ago */
+    assert_false(known(30500));
+}
+
 /* Who reads keeps what it reads; there is no room without end for those who never stop. */
 static void pinned(void **state)
 {
@@ -362,15 +393,11 @@ static void nonsense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fills),
-        cmocka_unit_test(scan),
-        cmocka_unit_test(ghosts),
-        cmocka_unit_test(pinned),
-        cmocka_unit_test(removed_while_read),
-        cmocka_unit_test(crowded),
-        cmocka_unit_test(walks),
-        cmocka_unit_test(kept),
-        cmocka_unit_test(buried),
+        cmocka_unit_test(fills),    cmocka_unit_test(scan),
+        cmocka_unit_test(ghosts),   cmocka_unit_test(ghosts_outlive_a_scan),
+        cmocka_unit_test(pinned),   cmocka_unit_test(removed_while_read),
+        cmocka_unit_test(crowded),  cmocka_unit_test(walks),
+        cmocka_unit_test(kept),     cmocka_unit_test(buried),
         cmocka_unit_test(nonsense),
     };
 
