@@ -104,8 +104,8 @@ refused("acl x src 10.0.0.1\nacl x dstdomain .a.test\n", '3:7', 'src.*bobtail\.c
 refused("http_access allow\n", '2:1', 'all');
 refused("http_access permit all\n", '2:13', 'allow');
 refused("acl x proxy_auth REQUIRED\nhttp_access allow x\n", '2:18', 'nobody can log in');
-my $both = refused("acl x ssl::server_name_regex (ad\nhttp_access deny x\n", '2:30', '\(ad');
-like $both, qr/conf:2:7: error: .*server_name_regex is not built yet/, 'a fault in its values does not hide that';
+my $both = refused("acl x ident_regex (ad\nhttp_access deny x\n", '2:19', '\(ad');
+like $both, qr/conf:2:7: error: .*ident_regex is not built yet/, 'a fault in its values does not hide that';
 refused("acl x time MX\nhttp_access deny x\n", '2:12', 'MX');
 my $all = parse("acl x srcc 10.0.0.1\nacl y src 10.0.0.300\nhttp_access deny z\nhttp_access allow x\nhttp_port 3128\n");
 like $all->{output}, qr/conf:1:7: .*conf:2:11: .*conf:3:18: /s, 'all faults are told at once, in order';
