@@ -149,6 +149,10 @@ static void different_ids(void **state)
             if (memcmp(ids[i], ids[j], LEAF_ID) == 0)
                 fail_msg("orders %zu and %zu have one id", i, j);
     }
+    /* what was made with other keys is no use */
+    ((struct shared *)bt_zone_memory(keys_zone))->id[0]++;
+    assert_true(leaf_id(&rows[0], ids[n]));
+    assert_memory_not_equal(ids[n], ids[0], LEAF_ID);
     X509_free(cert);
     X509_free(renewed);
 }
