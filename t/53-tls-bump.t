@@ -100,6 +100,8 @@ sub visit
         $answer->status, $answer->status == 200 ? $answer->body : ();
 }
 
+mark($proxy);
+
 # ---- each way, with both versions ----
 
 my $cert = qr{/CN=\*\.x\.test};
@@ -134,6 +136,12 @@ for my $version (qw(TLSv1_2 TLSv1_3)) {
         "by the certificate, $version: fails closed when it cannot be seen";
     like lines(1)->[0], $clear ? qr/ splice cert\.x\.test / : qr/ terminate cert\.x\.test /, 'and the log says so';
 }
+
+my $v = 2; # versions
+counters($proxy, 'tls.bump_splice' => 5 * $v + $v + 1, 'tls.bump_peek' => (1 + 2 + 2 + 1 + 2 + 2 + 2 + 2) * $v,
+    'tls.bump_stare' => (1 + 2 * 3) * $v, 'tls.bump_bump' => 6 * $v, 'tls.bump_terminate' => 4 * $v + 1,
+    'tls.peeks_known' => 6, 'tls.peeks_blind' => 6, 'tls.hellos_refused' => 0, 'tls.hellos_missing' => 0,
+    'tls.hellos_encrypted' => 0);
 
 # ---- names ----
 
@@ -222,6 +230,7 @@ access_log stdio:\@DIR\@/bump.log bump
 http_access allow all
 CONF
 my $bumping = $proxy;
+counters($bumping, 'tls.hellos_refused' => 1, 'tls.hellos_missing' => 3, 'tls.hellos_encrypted' => 0);
 ($proxy, $read) = ($silent, 0);
 is visit('stare.x.test', $origin{TLSv1_3}), 'through 200 inside', 'no ssl_bump line: a plain tunnel';
 is_deeply lines(1), ['CONNECT TCP_TUNNEL/200 HIER_DIRECT - -'], 'whose mode is none';

@@ -15,6 +15,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tls.h"
 
+#include "counts.h"
+
 /* The words of ssl_bump, in the order in which bump_rows.h has them. */
 enum word {
     WORD_SPLICE,
@@ -73,7 +75,13 @@ static enum bt_bump done(struct tls_client *client, enum word word, enum tls_act
         [TLS_STARE] = BT_BUMP_STARE,         [TLS_BUMP] = BT_BUMP_BUMP,
         [TLS_TERMINATE] = BT_BUMP_TERMINATE,
     };
+    static const unsigned counter[] = {
+        [TLS_SPLICE] = N_bump_splice,       [TLS_PEEK] = N_bump_peek,
+        [TLS_STARE] = N_bump_stare,         [TLS_BUMP] = N_bump_bump,
+        [TLS_TERMINATE] = N_bump_terminate,
+    };
 
+    bt_add(counter[action], 1);
     client->decided = true;
     client->word = (int)word;
     client->mode = action;
@@ -174,6 +182,8 @@ enum bt_tls_hello bump_hello(struct bt_txn *txn, bt_str bytes)
     case HELLO_MORE:
         return BT_HELLO_MORE;
     case HELLO_WHOLE:
+        if (client->hello == NULL && reader->hello.has_ech)
+            bt_count(hello_ech);
         client->hello = &reader->hello;
         return BT_HELLO_WHOLE;
     case HELLO_NOT_TLS:
@@ -182,6 +192,7 @@ enum bt_tls_hello bump_hello(struct bt_txn *txn, bt_str bytes)
     case HELLO_TOO_BIG:
         break;
     }
+    bt_count(hello_bad);
     bt_log(txn, BT_DEBUG, "a hello is refused: %s", reader->why);
     return BT_HELLO_BAD;
 }
@@ -203,6 +214,7 @@ enum bt_tls_state bump_unsupported(struct bt_txn *txn)
 
     if (ruling.match == BT_WAIT)
         return BT_TLS_WAIT;
+    bt_count(hello_none);
     return ruling.match == BT_YES && ruling.action == UNSUPPORTED_TUNNEL ? BT_TLS_READY
                                                                          : BT_TLS_FAILED;
 }

@@ -52,9 +52,11 @@
     X(err_weak, "tls.errors_weak", BT_COUNT, "certificates", "Too short a key, too old a digest.") \
     X(err_other, "tls.errors_other", BT_COUNT, "certificates", "Any other fault.")
 
+#include "bump_counts.h"
 #include "leaf_counts.h"
 
-#define TLS_COUNTERS(X) SIDE_COUNTERS(X) SHARE_COUNTERS(X) VERIFY_COUNTERS(X) LEAF_COUNTERS(X)
+#define TLS_COUNTERS(X)                                                                            \
+    SIDE_COUNTERS(X) SHARE_COUNTERS(X) VERIFY_COUNTERS(X) LEAF_COUNTERS(X) BUMP_COUNTERS(X)
 enum { TLS_COUNTERS(BT_ID_) N_end_ };
 
 #endif

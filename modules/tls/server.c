@@ -8,6 +8,7 @@
 
 #include <openssl/err.h>
 
+#include "counts.h"
 #include "serverhello.h"
 
 enum { CHAIN_MAX = 16 };
@@ -78,5 +79,9 @@ enum bt_tls_state server_peek(struct bt_txn *txn, bt_str bytes)
         return BT_TLS_FAILED;
     if (client->peer == NULL)
         client->peer = peer_of(heard);
+    if (client->peer != NULL)
+        bt_count(peek_cert);
+    else
+        bt_count(peek_blind);
     return BT_TLS_READY;
 }

@@ -10,6 +10,8 @@
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
 static struct bt_arena *arena;
+static _Atomic int64_t row[N_end_];
+struct bt_self bt_self = {.row = row};
 static struct tls_client client;
 static struct bt_tls_side *origin;
 static struct tls_conf conf;
@@ -209,12 +211,15 @@ static void server_first(void **state)
 
     (void)state;
     list_of(&rules, (const int[]){WORD_SERVER_FIRST, NO_MORE});
+    memset(row, 0, sizeof row);
     assert_int_equal(bump_decide(NULL, 1), BT_BUMP_STARE);
     list_of(&rules, (const int[]){WORD_SPLICE, NO_MORE});
     times = 0;
     assert_int_equal(bump_decide(NULL, 2), BT_BUMP_BUMP);
     assert_int_equal(times, 0);
     assert_string_equal(bump_mode(NULL), "server-first");
+    assert_int_equal(row[N_bump_stare], 1);
+    assert_int_equal(row[N_bump_bump], 1);
 }
 
 static void waits_and_breaks(void **state)
