@@ -138,7 +138,7 @@ test_rows() {
     for source in $(files t/fuzz/fuzz_*.c); do
         fuzz=$(canon "${source%.c}") needs=
         case $source in
-        t/fuzz/fuzz_forge.c) needs=HAVE_OPENSSL knows='libbt_base.a $(PURE_LIBS) $(OPENSSL_LIBS)' ;;
+        t/fuzz/fuzz_forge.c | t/fuzz/fuzz_verify.c) needs=HAVE_OPENSSL knows='libbt_base.a $(PURE_LIBS) $(OPENSSL_LIBS)' ;;
         t/fuzz/fuzz_conf*.c) knows='libbt_conf.a libbt_stat.a libbt_base.a $(PURE_LIBS)' ;;
         t/fuzz/fuzz_exchange*.c) knows='$(FLOORS) $(SERVER_LIBS)' ;;
         t/fuzz/fuzz_helper.c) knows='libbt_net.a libbt_base.a $(PURE_LIBS)' ;;

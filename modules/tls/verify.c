@@ -219,7 +219,6 @@ static bool name_matches(bt_str pattern, bt_str host)
 {
     const char *dot;
 
-    pattern = without_dot(pattern);
     if (pattern.len < 2 || pattern.at[0] != '*')
         return is_name(pattern) && bt_str_eq_nocase(pattern, host);
     pattern = (bt_str){pattern.at + 1, pattern.len - 1};
@@ -234,31 +233,53 @@ static bool name_matches(bt_str pattern, bt_str host)
            bt_str_eq_nocase(pattern, (bt_str){dot, host.len - (size_t)(dot - host.at)});
 }
 
-/* The next element of DER: its tag and class, and its content. false: there is none, or it is broken. */
+/* The next element of DER: its first byte, which is all of the tags that we look for, and its content.
+ * false: there is none, or it is broken. */
 struct der {
     const uint8_t *at;
     long left;
 };
-static bool der_next(struct der *der, int *tag, int *class, bt_str *content)
+enum { DER_SEQUENCE = 0x30, DER_NAME = 0x80 | GEN_DNS, DER_ADDRESS = 0x80 | GEN_IPADD };
+
+/* Of the kinds that there are (RFC 5280 4.2.1.6), in the form that each has. */
+static bool is_general(int id)
+{
+    switch (id ^ 0x80) {
+    case GEN_EMAIL:
+    case GEN_DNS:
+    case GEN_URI:
+    case GEN_IPADD:
+    case GEN_RID:
+    case GEN_OTHERNAME | V_ASN1_CONSTRUCTED:
+    case GEN_X400 | V_ASN1_CONSTRUCTED:
+    case GEN_DIRNAME | V_ASN1_CONSTRUCTED:
+    case GEN_EDIPARTY | V_ASN1_CONSTRUCTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool der_next(struct der *der, int *id, bt_str *content)
 {
     const uint8_t *at = der->at;
+    int tag, class;
     long len;
 
-    if (der->left <= 0 || (ASN1_get_object(&at, &len, tag, class, der->left) & 0x80) != 0 ||
+    if (der->left <= 0 || (ASN1_get_object(&at, &len, &tag, &class, der->left) & 0x80) != 0 ||
         len < 0 || len > der->left - (at - der->at))
         return false;
+    *id = *der->at;
     *content = (bt_str){(const char *)at, (size_t)len};
     der->left -= (at - der->at) + len;
     der->at = at + len;
     return true;
 }
 
-enum { GEN_NAME = GEN_DNS, GEN_ADDRESS = GEN_IPADD };
-
 /* In subjectAltName. `any`: there are names or addresses in it. */
 static bool alternative_matches(const X509 *cert, const struct wanted *host, bool *any)
 {
-    int at = X509_get_ext_by_NID(cert, NID_subject_alt_name, -1), tag, class;
+    int at = X509_get_ext_by_NID(cert, NID_subject_alt_name, -1), id;
     const ASN1_OCTET_STRING *octets;
     struct der der, list;
     bt_str content;
@@ -269,19 +290,19 @@ static bool alternative_matches(const X509 *cert, const struct wanted *host, boo
         return false; /* of two nobody knows which one others read */
     octets = X509_EXTENSION_get_data(X509_get_ext(cert, at));
     der = (struct der){ASN1_STRING_get0_data(octets), ASN1_STRING_length(octets)};
-    if (!der_next(&der, &tag, &class, &content) || tag != V_ASN1_SEQUENCE || der.left != 0)
+    if (!der_next(&der, &id, &content) || id != DER_SEQUENCE || der.left != 0)
         return false;
     list = (struct der){(const uint8_t *)content.at, (long)content.len};
     *any = false;
     while (list.left > 0) { /* to the end: what is broken is for nobody */
-        if (!der_next(&list, &tag, &class, &content)) {
+        if (!der_next(&list, &id, &content) || !is_general(id)) {
             *any = true; /* broken: the common name does not heal it */
             return false;
         }
-        if (class != V_ASN1_CONTEXT_SPECIFIC || (tag != GEN_NAME && tag != GEN_ADDRESS))
+        if (id != DER_NAME && id != DER_ADDRESS)
             continue;
         *any = true;
-        if (tag == GEN_ADDRESS)
+        if (id == DER_ADDRESS)
             found |= host->addr_len > 0 && content.len == host->addr_len &&
                      memcmp(content.at, host->addr, host->addr_len) == 0;
         else
@@ -322,14 +343,14 @@ static bool common_name_matches(X509 *cert, const struct wanted *host)
 bool verify_host(X509 *cert, bt_str host)
 {
     struct wanted wanted = {.name = without_dot(host)};
-    bool any;
+    bool any, is;
 
     wanted.addr_len = verify_address(host, wanted.addr);
     if (wanted.addr_len == 0 && !is_name(wanted.name))
         return false;
-    if (alternative_matches(cert, &wanted, &any))
-        return true;
-    return !any && common_name_matches(cert, &wanted);
+    is = alternative_matches(cert, &wanted, &any) || (!any && common_name_matches(cert, &wanted));
+    ERR_clear_error(); /* of what is broken */
+    return is;
 }
 
 /* ---- who the peer is ---- */

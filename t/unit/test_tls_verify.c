@@ -26,7 +26,7 @@ static void test_host(void **state)
         {"a.test", "DNS:a.test", "A.TEST", true},
         {"a.test", "DNS:A.Test", "a.test", true},
         {"a.test", "DNS:a.test", "a.test.", true},
-        {"a.test", "DNS:a.test.", "a.test", true},
+        {"a.test", "DNS:a.test.", "a.test", false},
         {"a.test", "DNS:a.test", "a.test..", false},
         {"a.test", "DNS:a.test", "b.a.test", false},
         {"a.test", "DNS:a.test", "test", false},
@@ -135,6 +135,10 @@ static void test_odd_bytes(void **state)
     assert_false(RAW("a.test", "\x30\x08\x82\x06"
                                "a.testx"));
     assert_false(RAW("a.test", "\x31\x08\x82\x06"
+                               "a.test"));
+    assert_false(RAW("a.test", "\x70\x08\x82\x06"
+                               "a.test"));
+    assert_false(RAW("a.test", "\x30\x0a\xa2\x08\x16\x06"
                                "a.test"));
     assert_false(RAW("a.test", ""));
     assert_false(RAW("192.0.2.1", "\x30\x05\x87\x03\xc0\x00\x02"));
