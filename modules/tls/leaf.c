@@ -429,6 +429,20 @@ static bool ca_setup(struct leaf_ca *ca, const struct bt_tls_port *port, const s
                        "one");
 }
 
+/* With the configuration. */
+static void cas_free(void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < ports; i++) {
+        leaf_release(cas[i].own);
+        sk_X509_pop_free(cas[i].chain[0], X509_free);
+        sk_X509_pop_free(cas[i].chain[1], X509_free);
+        X509_free(cas[i].untrusted.cert);
+    }
+    cas = NULL;
+    ports = 0;
+}
+
 bool leaf_setup(struct bt_arena *arena, struct bt_error *err)
 {
     const struct bt_tls_port *port;
@@ -437,6 +451,7 @@ bool leaf_setup(struct bt_arena *arena, struct bt_error *err)
 
     ports = bt_tls_ports(&port);
     cas = bt_alloc(arena, (ports > 0 ? ports : 1) * sizeof *cas);
+    bt_defer(arena, cas_free, NULL);
     for (size_t i = 0; i < ports; i++)
         if (port[i].bump && serve_ca((unsigned)i) != NULL) {
             any = true;

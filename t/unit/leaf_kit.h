@@ -181,13 +181,6 @@ static int end(void **state)
         ready_forget();
     free(s.bucket);
     memset(&s, 0, sizeof s);
-    for (size_t i = 0; cas != NULL && i < ports; i++) {
-        leaf_release(cas[i].own);
-        sk_X509_pop_free(cas[i].chain[0], X509_free);
-        sk_X509_pop_free(cas[i].chain[1], X509_free);
-        X509_free(cas[i].untrusted.cert);
-    }
-    cas = NULL;
     for (int i = 0; i < LEAF_KEYS; i++) {
         EVP_PKEY_free(ready[i]);
         ready[i] = NULL;
