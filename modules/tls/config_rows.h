@@ -24,7 +24,7 @@
      .doc = "Which faults of origins' certificates are forgiven: asked about each fault, which the "
             "ACL type ssl_error names. Without a line none is.",
      .offset = offsetof(struct tls_conf, cert_error),
-     .phase = BT_AT_RESPONSE},
+     .phase = BT_AT_UPSTREAM},
     {.name = "sslproxy_foreign_intermediate_certs",
      .args = "path",
      .doc = "PEM file: certificates between origins and the authorities that are trusted, for "

@@ -22,9 +22,9 @@
 #include "staple.h"
 
 enum {
-    CHAIN_MAX = 16,   /* certificates that an origin may send; in bytes OpenSSL allows 100 KB */
-    DEPTH_MAX = 12,   /* of the chain that is made of them */
-    FAULTY_MAX = 1024 /* hosts whose faults are remembered */
+    CHAIN_MAX = 16, /* certificates that an origin may send; in bytes OpenSSL allows 100 KB */
+    DEPTH_MAX = 12, /* of the chain that is made of them */
+    FAULTY = 512    /* hosts whose faults are remembered, each in a place by its name */
 };
 
 struct tls_origin {
@@ -37,12 +37,12 @@ struct tls_origin {
 static SSL_CTX *context; /* NULL: tls_outgoing_options disable */
 static int auth_level;
 static STACK_OF(X509) * foreign; /* sorted by subject; NULL: none */
-static struct bt_lru *faulty;    /* "host:port" -> struct faults */
 
-struct faults {
-    struct tls_error error[TLS_ERRORS_MAX];
-    unsigned n;
-};
+/* Who was faulty when last seen. */
+static struct faulty {
+    char *key; /* NULL: nobody */
+    struct tls_peer *peer;
+} faulty[FAULTY];
 
 const struct tls_error *tls_judged;
 X509 *tls_judged_cert;
@@ -293,21 +293,34 @@ static int stapled(SSL *ssl, void *arg)
 
 /* ---- the handshake's end ---- */
 
-/* What is known of the host's faults, for origin_key(). */
-static void faults_note(const struct tls_origin *origin, const struct tls_peer *peer)
+static struct faulty *faulty_place(const char *key)
 {
-    bt_str key = {origin->key, strlen(origin->key)};
-    struct faults *faults;
+    uint32_t hash = 2166136261U;
 
-    if (faulty == NULL)
+    for (; *key != '\0'; key++)
+        hash = (hash ^ (unsigned char)*key) * 16777619U;
+    return &faulty[(hash ^ hash >> 16) % FAULTY];
+}
+
+/* What is known of the host's faults, for origin_key(). */
+static void faults_note(const struct tls_origin *origin, struct tls_peer *peer)
+{
+    struct faulty *place = faulty_place(origin->key);
+
+    if (peer->errors == 0 && (place->key == NULL || strcmp(place->key, origin->key) != 0))
         return;
-    if (peer->errors == 0) {
-        bt_lru_drop(faulty, key);
-        return;
-    }
-    faults = bt_lru_add(faulty, key, sizeof *faults);
-    memcpy(faults->error, peer->error, sizeof faults->error);
-    faults->n = peer->errors;
+    tls_peer_release(place->peer);
+    free(place->key);
+    *place = (struct faulty){.key = NULL};
+    if (peer->errors > 0 && (place->key = strdup(origin->key)) != NULL)
+        place->peer = tls_peer_hold(peer);
+}
+
+static const struct tls_peer *faults_known(const char *key)
+{
+    const struct faulty *place = faulty_place(key);
+
+    return place->key != NULL && strcmp(place->key, key) == 0 ? place->peer : NULL;
 }
 
 static bt_str literal(const char *text)
@@ -448,28 +461,26 @@ struct bt_tls_side *origin_connect(struct bt_txn *txn, int fd, bt_str host)
 bt_str origin_key(struct bt_txn *txn, bt_str host)
 {
     struct bt_arena *arena = bt_txn_arena(txn);
-    struct bt_tls_side *side = bt_tls_origin(txn);
-    const struct tls_error *error;
-    const struct faults *faults;
-    bt_str key, all;
-    unsigned n;
+    const struct bt_tls_side *side = bt_tls_origin(txn);
+    bt_str key = bt_str_printf(arena, "%.*s:%u", BT_STR_ARGS(host), bt_port(txn)), all = key;
+    const struct tls_peer *peer;
 
-    key = bt_str_printf(arena, "%.*s:%u", BT_STR_ARGS(host), bt_port(txn));
     if (tls_conf->cert_error == NULL || tls_conf->outgoing.dont_verify_peer)
         return key;
-    if (side != NULL && side->ready && side->peer != NULL && side->origin != NULL &&
-        strcmp(side->origin->key, key.at) == 0) {
-        error = side->peer->error;
-        n = side->peer->errors;
-    } else {
-        faults = faulty != NULL ? bt_lru_find(faulty, key) : NULL;
-        error = faults != NULL ? faults->error : NULL;
-        n = faults != NULL ? faults->n : 0;
+    if (side != NULL && side->ready && side->origin != NULL &&
+        strcmp(side->origin->key, key.at) == 0)
+        peer = side->peer;
+    else
+        peer = faults_known(key.at);
+    if (peer != NULL && peer->errors > 0) {
+        uint64_t print; /* of that very certificate */
+
+        memcpy(&print, peer->sha256, sizeof print);
+        all = bt_str_printf(arena, "%.*s %016llx", BT_STR_ARGS(key), (unsigned long long)print);
     }
-    all = key;
-    for (unsigned i = 0; i < n; i++)
-        all = bt_str_printf(arena, "%.*s %d%c", BT_STR_ARGS(all), error[i].code,
-                            forgiven(txn, &error[i], NULL) ? '+' : '-');
+    for (unsigned i = 0; peer != NULL && i < peer->errors; i++)
+        all = bt_str_printf(arena, "%.*s %d%c", BT_STR_ARGS(all), peer->error[i].code,
+                            forgiven(txn, &peer->error[i], peer->cert) ? '+' : '-');
     return all;
 }
 
@@ -578,6 +589,5 @@ bool origin_setup(struct bt_arena *arena, struct bt_error *err)
 
 bool origin_start(void)
 {
-    faulty = bt_lru_new(FAULTY_MAX);
     return true;
 }
