@@ -116,7 +116,7 @@ static const struct key *key_find(const unsigned char *name, bool *first)
     return NULL;
 }
 
-/* OpenSSL's call for each ticket. -1: fault, 0: no such key, 1: fine, 2: fine, and give a new one. */
+/* OpenSSL's call for each ticket. -1: fault, 0: no key, 1: fine, 2: fine, and give a new one. */
 static int ticket(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *sealing,
                   EVP_MAC_CTX *mac, int seal)
 {
@@ -126,11 +126,9 @@ static int ticket(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_C
     OSSL_PARAM params[3];
     uint8_t secret[32];
 
-    if (key == NULL && seal)
-        return -1;
     if (key == NULL) {
-        bt_count(tickets_unknown);
-        return 0;
+        bt_count_by(tickets_unknown, !seal);
+        return 0; /* goes on without */
     }
     if (seal) {
         memcpy(name, key->name, NAME_BYTES);

@@ -28,7 +28,10 @@
 
 #include "counts.h"
 
-enum { RECORD = 16 * 1024 }; /* the most that one record carries */
+enum {
+    RECORD = 16 * 1024, /* the most that one record carries */
+    IDLE_MAX = 64       /* reads of the socket that gave messages (tickets, keys), and no data */
+};
 
 static int64_t now_us(void)
 {
@@ -293,27 +296,46 @@ static bool side_holds(void *state)
            SSL_has_pending(side->ssl) == 1;
 }
 
+/* SSL_read() comes back when it has used up what it had read ahead and all of that were messages of
+ * TLS itself (AUTO_RETRY off), though the socket may have more, of which no edge will tell. Whoever
+ * sends such messages without end shall not keep us here. */
+static bool read_on(struct bt_tls_side *side, ssize_t did, int *idle)
+{
+    if (did != BT_IO_AGAIN || !side->more || SSL_want_read(side->ssl) != 1)
+        return false;
+    if (++*idle < IDLE_MAX)
+        return true;
+    side->broken = true;
+    side->why = "the other side sends tickets or keys without end";
+    return false;
+}
+
 static ssize_t side_read(void *state, void *buf, size_t cap)
 {
     struct bt_tls_side *side = state;
     ssize_t did = side_begun(side);
     size_t total = 0, n;
+    int idle = 0;
 
     if (did < 0)
         return did;
     while (total < cap) {
-        if (SSL_read_ex(side->ssl, (char *)buf + total, cap - total, &n) != 1) {
-            did = side_fault(side, 0);
-            break;
+        if (SSL_read_ex(side->ssl, (char *)buf + total, cap - total, &n) == 1) {
+            total += n;
+            if (!side_holds(side)) /* the socket is empty, and so are we */
+                break;
+            continue;
         }
-        total += n;
-        if (!side_holds(side)) /* the socket is empty, and so are we */
+        did = side_fault(side, 0);
+        if (!read_on(side, did, &idle))
             break;
     }
     if (total > 0)
         return (ssize_t)total;
-    if (did == BT_IO_ERROR)
+    if (side->broken) {
         errno = side->error;
+        return BT_IO_ERROR;
+    }
     return did;
 }
 
@@ -439,7 +461,7 @@ void side_prepare(SSL_CTX *ctx)
 {
     SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_clear_mode(ctx, SSL_MODE_AUTO_RETRY); /* a ticket that came is not waited behind */
+    SSL_CTX_clear_mode(ctx, SSL_MODE_AUTO_RETRY); /* see read_on() */
     SSL_CTX_set_read_ahead(ctx, 1);
     /* OpenSSL would answer an end without a word by an alert, and forget the session: side_end(). */
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |

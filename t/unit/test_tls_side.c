@@ -392,6 +392,41 @@ static void test_records(void **state)
     assert_int_equal(tls_transport.write(pair.server, iov, 0), 0);
 }
 
+/* So many tickets, behind each other, and then `text`: more than one read of the socket takes. */
+static void tickets(int n, const char *text)
+{
+    int large = 4 << 20;
+
+    assert_int_equal(setsockopt(pair.server_fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof large), 0);
+    open_ready(TLS1_3_VERSION);
+    while (get(pair.client, got, sizeof got) > 0)
+        continue;
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(SSL_new_session_ticket(pair.server->ssl), 1);
+        assert_int_equal(SSL_do_handshake(pair.server->ssl), 1);
+    }
+    assert_int_equal(put(pair.server, text, strlen(text)), strlen(text));
+}
+
+static void test_behind_tickets(void **state)
+{
+    (void)state;
+    tickets(500, "hello"); /* 130 KB */
+    assert_int_equal(get(pair.client, got, sizeof got),
+                     5); /* at the first call: no edge would come */
+    assert_memory_equal(got, "hello", 5);
+    assert_int_equal(get(pair.client, got, sizeof got), BT_IO_AGAIN);
+}
+
+static void test_tickets_without_end(void **state)
+{
+    (void)state;
+    tickets(6000, "hello");
+    assert_int_equal(get(pair.client, got, sizeof got), BT_IO_ERROR);
+    assert_string_equal(side_why(pair.client), "the other side sends tickets or keys without end");
+    assert_int_equal(get(pair.client, got, sizeof got), BT_IO_ERROR);
+}
+
 /* ---- ends ---- */
 
 static void test_close_notify(void **state)
@@ -544,5 +579,7 @@ static const struct CMUnitTest tests[] = {
     PAIR(test_shutdown_full),
     PAIR(test_no_renegotiation),
     PAIR(test_takes_all),
+    PAIR(test_behind_tickets),
+    PAIR(test_tickets_without_end),
 };
 UNIT_MAIN(tests)
