@@ -148,6 +148,14 @@ mistaken("$own tls-dh=nocurve:/no/such.pem", "no curve 'nocurve'");
 mistaken("$own sslflags=CONDITIONAL_AUTH", 'which are not asked for', 'warning');
 mistaken("$own clientca=$ca sslflags=DELAYED_AUTH", 'never asked for a certificate', 'warning');
 mistaken("$own ssl-bump", 'write http_port');
+my $expired = server_certificate('proxy.test', { not_before => time - 2e6, not_after => time - 1e6 });
+mistaken("tls-cert=$expired->{cert} tls-key=$expired->{key}", 'the certificate has expired', 'warning');
+my $early = server_certificate('proxy.test', { not_before => time + 1e6 });
+mistaken("tls-cert=$early->{cert} tls-key=$early->{key}", 'not valid yet', 'warning');
+my $crowd = $proxy->file('crowd.pem');
+Bobtail::Proxy::write_file($crowd, join '', map { open my $in, '<', $_ or die $!; local $/; <$in> }
+    $expired->{cert}, $ca, $cert->{key}, $cert->{cert}, $early->{cert});
+mistaken("tls-cert=$crowd", '2 certificates in it have nothing to do', 'warning');
 my $said = parse("https_port 127.0.0.1:0 $own options=NO_SSLv2:NO_SSLv3:SINGLE_DH_USE,ALL|-ALL,NO_TICKET "
     . "tls-dh=prime256v1: sslcontext=x tls-default-ca\nhttp_access allow all\n");
 is $said->{status}, 0, 'what is right is taken' or diag $said->{output};

@@ -260,6 +260,26 @@ static bool ciphers_set(SSL_CTX *ctx, const struct config_words *words, struct b
                        words->what, BT_STR_ARGS(words->cipher));
 }
 
+/* What is no reason to refuse a start, but to look. */
+static void own_doubts(const struct pem *pem, const struct config_words *words,
+                       struct bt_error *err)
+{
+    time_t now = (time_t)(bt_wall_ms() / 1000);
+
+    if (X509_cmp_time(X509_get0_notAfter(pem->cert), &now) <= 0)
+        bt_caution(err, words->at,
+                   "%.*s: the certificate has expired, and who looks at it will say so",
+                   BT_STR_ARGS(words->cert));
+    else if (X509_cmp_time(X509_get0_notBefore(pem->cert), &now) > 0)
+        bt_caution(err, words->at, "%.*s: the certificate is not valid yet; is the clock right?",
+                   BT_STR_ARGS(words->cert));
+    if (pem->strangers > 0)
+        bt_caution(
+            err, words->at,
+            "%.*s: %d certificates in it have nothing to do with the key's, and are not sent",
+            BT_STR_ARGS(words->cert), pem->strangers);
+}
+
 static bool own_set(SSL_CTX *ctx, const struct config_words *words, struct bt_error *err)
 {
     struct pem_says says;
@@ -275,6 +295,7 @@ static bool own_set(SSL_CTX *ctx, const struct config_words *words, struct bt_er
     if (!pem_load(words->cert.at, words->key.len > 0 ? words->key.at : NULL, &pem, &says))
         return bt_complain(err, words->at, "%s", says.text);
     fine = SSL_CTX_use_cert_and_key(ctx, pem.cert, pem.key, pem.chain, 1) == 1;
+    own_doubts(&pem, words, err);
     pem_free(&pem);
     return fine || bt_complain(err, words->at, "%.*s: OpenSSL does not take this certificate: %s",
                                BT_STR_ARGS(words->cert), reason());
