@@ -79,6 +79,7 @@ static int fresh(void **state)
     (void)state;
     arena = arena_new(4096);
     client = (struct tls_client){.arena = arena};
+    conf = (struct tls_conf){0};
     origin = NULL;
     return 0;
 }
