@@ -96,6 +96,7 @@ static void read_grown(const struct flight *flight)
 
     if (!flight_ref(flight, &ref))
         return;
+    moment();
     if (!kit_head_right(&ref, hot()) || !kit_body_right(&ref, hot(), ref.length))
         fault("a growing body is wrong");
     store->release(&ref);
@@ -251,10 +252,11 @@ static bool one_moment(int a, int b, int32_t at, enum how how)
     set_to(0, ops[a].op);
     set_to(1, ops[b].op);
     stopped = go_on(0, at);
-    if (how == STOPPED_TWICE)
-        go_on(1, (int32_t)kit_dice(800));
-    else
-        go_on(1, NEVER);
+    go_on(1, how == STOPPED_TWICE ? (int32_t)kit_dice(800) : NEVER);
+    if (how == STOPPED_TWICE && kit_dice(2)) { /* and a third one needs all the room */
+        set_to(2, press);
+        go_on(2, NEVER);
+    }
     if (how == KILLED && stopped) {
         die(0);
         bury(2, 0);
@@ -376,7 +378,16 @@ static void any_op(void)
     }
 }
 
-static uint64_t one_round(void)
+/* One presses while the others meet at one fetch. */
+static void any_flight(void)
+{
+    if (now == MEMBERS - 1)
+        press();
+    else
+        fly();
+}
+
+static uint64_t one_round(void (*op)(void))
 {
     uint32_t burst = 1u << kit_dice(14), kill = 20 + kit_dice(300);
     uint64_t kills = 0;
@@ -388,12 +399,15 @@ static uint64_t one_round(void)
         if (members[i].life != LIVES)
             continue;
         if (!members[i].runs)
-            set_to(i, any_op);
+            set_to(i, op);
         go_on(i, (int32_t)kit_dice(kit_dice(4) ? 8 : burst));
         if (kit_dice(kill) == 0) {
             die(i);
             kills++;
         }
+        int dead = (int)kit_dice(MEMBERS);
+        if (op == any_flight && members[dead].life == DEAD)
+            bury(MEMBERS, dead);
     }
     for (int i = 0; i < MEMBERS; i++)
         if (members[i].life != LIVES)
@@ -403,24 +417,35 @@ static uint64_t one_round(void)
     return kills;
 }
 
-static void as_it_comes(void **state)
+static void with_dice(void (*op)(void), const char *name, double seconds)
 {
-    double until = clock_now() + seconds_of(3);
+    double until = clock_now() + seconds;
     uint64_t kills = 0, rounds = 0;
 
-    (void)state;
     do {
         if (rounds % 16 == 0)
             scene(rounds % 32 == 0 ? RAM_S3FIFO : RAM_LRU, 30 + (uint32_t)rounds % 40);
         again();
         kit_seed = ++rounds * 0x9e3779b97f4a7c15;
-        where[0] = where[1] = "dice";
+        where[0] = where[1] = name;
         when = (int64_t)rounds;
-        kills += one_round();
+        kills += one_round(op);
         the_end();
     } while (clock_now() < until);
     where[0] = NULL;
     printf("# %lu rounds, %lu kills\n", (unsigned long)rounds, (unsigned long)kills);
+}
+
+static void as_it_comes(void **state)
+{
+    (void)state;
+    with_dice(any_op, "dice", seconds_of(3));
+}
+
+static void flights_meet(void **state)
+{
+    (void)state;
+    with_dice(any_flight, "flights", seconds_of(2));
 }
 
 int main(void)
@@ -430,6 +455,7 @@ int main(void)
         cmocka_unit_test_teardown(stopped_twice, tell_where),
         cmocka_unit_test_teardown(killed, tell_where),
         cmocka_unit_test_teardown(as_it_comes, tell_where),
+        cmocka_unit_test_teardown(flights_meet, tell_where),
     };
 
     kit_pattern_make();
