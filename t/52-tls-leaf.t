@@ -6,6 +6,7 @@ use IO::Socket::SSL ();
 use IO::Socket::SSL::Utils qw(CERT_asHash CERT_create CERT_free KEY_free PEM_cert2file PEM_key2file);
 use File::Temp ();
 
+plan(skip_all => 'built without OpenSSL') unless -e "$ENV{BT_BUILDDIR}/modules/built/tls.so";
 my $base = "http_port 127.0.0.1:0\nhttp_access allow all\n";
 
 # Lines of Squid's helper are taken, with one friendly sentence for all of them.

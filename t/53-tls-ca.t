@@ -4,6 +4,7 @@ use File::Temp ();
 use IO::Socket::SSL::Utils ();
 
 need('openssl');
+plan(skip_all => 'built without OpenSSL') unless -e "$ENV{BT_BUILDDIR}/modules/built/tls.so";
 my $dir = File::Temp->newdir('bobtail-ca-XXXXXXXX', TMPDIR => 1);
 
 sub ca { return run_program($ENV{BOBTAILCTL}, 'ca', @_) }

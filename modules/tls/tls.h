@@ -10,7 +10,8 @@
  *   staple.c    OCSP responses that come in the handshake
  *   keylog.c    secrets in a file, for who must read a capture
  *   verify.c    what is wrong with a certificate: names of errors, whom it is for
- *   leaf.c      forged certificates: made beside the loop, kept for all workers
+ *   leaf.c      forged certificates: made beside the loop, kept for all workers; leaf.h lists its files
+ *   ca/         bobtailctl ca, a program of its own
  *   bump.c      ssl_bump and its steps; on_unsupported_protocol
  *   server.c    what an origin says in clear to a hello that was only passed on, by serverhello.c
  *   acl.c       ACL types        fields.c  fields of logs
