@@ -253,6 +253,16 @@ is_deeply lines(1), ['CONNECT TCP_TUNNEL/200 HIER_DIRECT - -'], 'whose mode is n
 is visit('stare.x.test', $without), 'bumped 503', 'an origin without TLS: a page over TLS';
 like lines(2)->[1], qr{^GET NONE_NONE/503 HIER_NONE }, 'logged';
 
+
+# A tunnel to where nobody listens: "200" was said, and there is nobody to say more.
+my $nobody = IO::Socket::IP->new(LocalHost => '127.0.0.1', LocalPort => 0, Listen => 1);
+my $gone = bless { port => $nobody->sockport }, 'Gone';
+sub Gone::port { return $_[0]{port} }
+close $nobody;
+is visit('peek1.x.test', $gone), 'no TLS', 'a tunnel to nobody';
+is_deeply [map { join ' ', (split / /)[0 .. 4] } @{ lines(1) }],
+    ['CONNECT TCP_TUNNEL/200 HIER_DIRECT splice peek1.x.test'], 'is logged with what was said';
+
 # ---- rules that wait ----
 
 # An external ACL without memory: asked once a step, and the connection goes on.

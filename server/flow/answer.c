@@ -70,7 +70,8 @@ static enum go refuse_failed(struct bt_txn *txn, bool *done)
     }
     if (!txn->fail_told) {
         txn->fail_told = true;
-        txn->rep = (struct head){.content_length = -1};
+        if (!txn->head_sent) /* else "200" to a CONNECT was said, and stands */
+            txn->rep = (struct head){.content_length = -1};
         txn->hooks_done = false;
         txn->hook = 0; /* one may have waited when the time was up */
         if (txn->tagged)
