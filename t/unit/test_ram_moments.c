@@ -322,19 +322,19 @@ static void all_moments(enum how how, double seconds)
 static void stopped(void **state)
 {
     (void)state;
-    all_moments(STOPPED, seconds_of(3));
+    all_moments(STOPPED, seconds_of(2));
 }
 
 static void stopped_twice(void **state)
 {
     (void)state;
-    all_moments(STOPPED_TWICE, seconds_of(2));
+    all_moments(STOPPED_TWICE, seconds_of(1));
 }
 
 static void killed(void **state)
 {
     (void)state;
-    all_moments(KILLED, seconds_of(3));
+    all_moments(KILLED, seconds_of(2));
 }
 
 /* ---- as the dice will ---- */
@@ -439,13 +439,13 @@ static void with_dice(void (*op)(void), const char *name, double seconds)
 static void as_it_comes(void **state)
 {
     (void)state;
-    with_dice(any_op, "dice", seconds_of(3));
+    with_dice(any_op, "dice", seconds_of(2));
 }
 
 static void flights_meet(void **state)
 {
     (void)state;
-    with_dice(any_flight, "flights", seconds_of(2));
+    with_dice(any_flight, "flights", seconds_of(1));
 }
 
 int main(void)
@@ -458,6 +458,7 @@ int main(void)
         cmocka_unit_test_teardown(flights_meet, tell_where),
     };
 
+    setvbuf(stdout, NULL, _IOLBF, 0); /* who waits for us sees that we are at work */
     kit_pattern_make();
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

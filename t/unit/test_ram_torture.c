@@ -399,6 +399,7 @@ int main(void)
     };
 
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    setvbuf(stdout, NULL, _IOLBF, 0); /* who waits for us sees that we are at work */
     kit_pattern_make();
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
