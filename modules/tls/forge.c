@@ -13,6 +13,7 @@
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -470,7 +471,7 @@ static bool hash_leaf(EVP_MD_CTX *hash, const X509 *leaf)
     return true;
 }
 
-enum { ABOUT = 3 };
+enum { ABOUT = 5 };
 
 /* `about`: what else makes this leaf another one than that. */
 static enum forge_verdict serial_set(X509 *leaf, const X509 *ca, const X509 *origin,
@@ -495,12 +496,20 @@ static enum forge_verdict serial_set(X509 *leaf, const X509 *ca, const X509 *ori
     return made(done);
 }
 
+/* A signature by ECDSA is another one each time, and so is the certificate then. */
+static int salt_set(const EVP_PKEY *signer, uint32_t salt[2])
+{
+    if (EVP_PKEY_get_base_id(signer) != EVP_PKEY_EC)
+        return 1;
+    return RAND_bytes((unsigned char *)salt, 2 * sizeof *salt);
+}
+
 static enum forge_verdict build(const struct forge_order *order, X509 *leaf)
 {
     const X509 *issuer = order->mode == FORGE_SELF ? NULL : order->ca->cert;
+    EVP_PKEY *signer = order->mode == FORGE_SELF ? order->key : order->ca->key;
     const EVP_MD *hash = order->hash != NULL ? order->hash : EVP_sha256();
-    const uint32_t about[ABOUT] = {(uint32_t)order->mode, order->error,
-                                   (uint32_t)EVP_MD_get_type(hash)};
+    uint32_t about[ABOUT] = {(uint32_t)order->mode, order->error, (uint32_t)EVP_MD_get_type(hash)};
     enum forge_verdict verdict = subject_set(order, leaf);
 
     if (verdict == FORGE_DONE)
@@ -519,11 +528,11 @@ static enum forge_verdict build(const struct forge_order *order, X509 *leaf)
     if (verdict == FORGE_DONE)
         verdict = names_set(order, leaf);
     if (verdict == FORGE_DONE)
+        verdict = made(salt_set(signer, &about[ABOUT - 2]));
+    if (verdict == FORGE_DONE)
         verdict = serial_set(leaf, order->ca->cert, order->origin, about);
     if (verdict == FORGE_DONE)
-        verdict = X509_sign(leaf, order->mode == FORGE_SELF ? order->key : order->ca->key, hash) > 0
-                      ? FORGE_DONE
-                      : FORGE_FAILED;
+        verdict = X509_sign(leaf, signer, hash) > 0 ? FORGE_DONE : FORGE_FAILED;
     return verdict;
 }
 
@@ -633,7 +642,7 @@ static bool untrusted_extensions(X509 *cert)
 
 bool forge_untrusted(const X509 *ca, EVP_PKEY *key, X509 **cert)
 {
-    static const uint32_t about[ABOUT] = {FORGE_UNTRUSTED, 0, NID_sha256};
+    static const uint32_t about[ABOUT] = {FORGE_UNTRUSTED, 0, NID_sha256, 0, 0};
     X509_NAME *name = X509_NAME_dup(X509_get_subject_name(ca));
     bool done;
 

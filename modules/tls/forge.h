@@ -62,8 +62,9 @@ bool forge_name(bt_str name);
 /* A new leaf at *leaf, which X509_free() frees; NULL without DONE.
  *
  * The serial number is made of all that goes into the certificate, the CA, the origin's certificate
- * and `error`: two proxies with the same CA and leaf key give the same number to the same leaf, and
- * no two leaves that differ have the same (browsers refuse that). */
+ * and `error`, so that no two certificates that differ have the same (browsers refuse that). With RSA two
+ * proxies with the same CA and leaf key make the same one; ECDSA signs with chance, so there is chance in
+ * the number, too: who wants the same certificate again keeps it. */
 BT_MUST enum forge_verdict forge_leaf(const struct forge_order *, X509 **leaf);
 
 /* The same key, in the form that it had before OpenSSL 3: X509_set_pubkey() needs 5 microseconds with
