@@ -25,12 +25,14 @@ static unsigned most_per_peer = PER_PEER, most = TOTAL, n_idle;
 
 /* ---- peers ---- */
 
-static struct idle_peer **bucket_of(const struct sockaddr *addr)
+static struct idle_peer **bucket_of(const struct sockaddr *addr, bt_str with)
 {
     struct {
         uint8_t addr[16];
-        uint32_t port; /* no padding, so all bytes are set */
+        uint32_t port, with; /* no padding, so all bytes are set */
     } key = {.port = addr_port(addr)};
+    if (with.len > 0) /* behind one address there may be a thousand hosts */
+        key.with = (uint32_t)table_hash(with);
 
     if (addr->sa_family == AF_INET6)
         memcpy(key.addr, &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr, 16);
@@ -64,7 +66,7 @@ static struct idle_peer *peer_find(struct idle_peer *const *bucket, const struct
 
 static struct idle_peer *peer_get(const struct idle_which *which)
 {
-    struct idle_peer **bucket = bucket_of(which->addr);
+    struct idle_peer **bucket = bucket_of(which->addr, which->key);
     struct idle_peer *peer = peer_find(bucket, which);
 
     if (peer == NULL) {
@@ -85,7 +87,7 @@ static struct idle_peer *peer_get(const struct idle_which *which)
 
 static void peer_leave(struct idle_peer *peer)
 {
-    struct idle_peer **at = bucket_of(&peer->addr.any);
+    struct idle_peer **at = bucket_of(&peer->addr.any, (bt_str){peer->key, peer->key_len});
 
     if (--peer->n > 0)
         return;
@@ -208,7 +210,7 @@ void idle_fini(void)
 
 struct origin *idle_take(const struct idle_which *which)
 {
-    struct idle_peer *peer = peer_find(bucket_of(which->addr), which);
+    struct idle_peer *peer = peer_find(bucket_of(which->addr, which->key), which);
     struct origin *o = peer == NULL ? NULL : LIST_FIRST(&peer->idle, struct origin, link);
 
     if (o == NULL)
