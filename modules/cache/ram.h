@@ -30,7 +30,8 @@ enum {
     BUCKET_SLOTS = 8,     /* a cache line */
     GHOST_WAYS = 16,      /* a cache line */
     USES_MAX = 3,
-    RAM_PIECE = 64, /* what is left over in smaller pieces is left over */
+    EVICT_AHEAD = 8, /* segments that are chosen at a time */
+    RAM_PIECE = 64,  /* what is left over in smaller pieces is left over */
     RAM_USES_KEPT = -1,
 };
 #define NO_SEGMENT UINT32_MAX
@@ -172,6 +173,12 @@ struct open_segment {
     } hole[4]; /* given back within it */
 };
 
+/* A segment that comes after the one that was chosen, and what its state was then. */
+struct evict_after {
+    uint32_t segment;
+    uint64_t word;
+};
+
 /* What a process knows of the zone. */
 struct ram {
     struct ram_zone *zone;
@@ -202,8 +209,10 @@ struct ram {
     struct {
         uint32_t segment, at;
         uint64_t word;
-        bool drop; /* nothing is copied: room is needed now */
-        bool torn; /* what came next was no record: what is behind it was not met */
+        bool drop;               /* nothing is copied: room is needed now */
+        bool torn;               /* what came next was no record: what is behind it was not met */
+        unsigned n_after, after; /* how many are known, and the first that was not looked at */
+        struct evict_after next[EVICT_AHEAD];
     } evict;
 };
 extern struct ram ram;

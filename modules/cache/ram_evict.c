@@ -341,6 +341,30 @@ static uint32_t choose(const struct ram_survey *survey)
     return survey->oldest[queue == QUEUE_SMALL ? QUEUE_MAIN : QUEUE_SMALL];
 }
 
+/* A look at all segments is not for one of them: those that come after it in its queue. Of a small zone
+ * none, since shares of it would be cut too coarsely. */
+static void choose_after(uint32_t chosen, enum ram_queue queue)
+{
+    struct evict_after *next = ram.evict.next;
+    uint32_t n = 0, most = ram.segments / 128;
+
+    if (most > EVICT_AHEAD)
+        most = EVICT_AHEAD;
+    for (uint32_t i = 0; i < ram.segments && most > 0; i++) {
+        uint64_t word = atomic_load_explicit(&ram.states[i], memory_order_relaxed);
+        uint32_t k;
+        if (state_of(word) != SEGMENT_SEALED || state_queue(word) != queue || i == chosen ||
+            (n == most && state_turn(word) >= state_turn(next[n - 1].word)))
+            continue;
+        n += n < most;
+        for (k = n - 1; k > 0 && state_turn(next[k - 1].word) > state_turn(word); k--)
+            next[k] = next[k - 1];
+        next[k] = (struct evict_after){i, word};
+    }
+    ram.evict.after = 0;
+    ram.evict.n_after = n;
+}
+
 static void evict_take(uint32_t segment, bool drop_all)
 {
     ram.evict.segment = segment;
@@ -360,11 +384,27 @@ static bool evict_any(void)
     return false;
 }
 
+/* One that was chosen before, if it still is what it was. */
+static bool evict_next(bool at_once)
+{
+    while (ram.evict.after < ram.evict.n_after) {
+        struct evict_after next = ram.evict.next[ram.evict.after++];
+        if (atomic_load(&ram.states[next.segment]) == next.word &&
+            claim(next.segment, SEGMENT_SEALED)) {
+            evict_take(next.segment, at_once);
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool evict_begin(bool at_once)
 {
     uint64_t after[QUEUES] = {0, 0};
     struct ram_survey survey;
 
+    if (evict_next(at_once))
+        return true;
     for (int tries = 0; tries < 8; tries++) {
         ram_survey(&survey, after);
         if (tries == 0 && survey.closing > 0 && release_closing() && at_once)
@@ -377,6 +417,8 @@ static bool evict_begin(bool at_once)
         uint64_t word = atomic_load(&ram.states[segment]);
         if (claim(segment, SEGMENT_SEALED)) {
             evict_take(segment, at_once);
+            if (segment != survey.empty)
+                choose_after(segment, state_queue(word));
             return true;
         }
         /* Somebody reads from it, or has it already: the next one. */

@@ -156,13 +156,17 @@ static bool open_free(enum ram_queue queue)
 static bool open_another(enum ram_queue queue, bool may_evict)
 {
     static const uint64_t any[QUEUES];
+    static unsigned opened;
     struct ram_survey survey;
 
     ram_seal(queue);
     while (!open_free(queue))
         if (!may_evict || !ram_evict_now())
             return false;
-    ram_survey(&survey, any);
+    /* What little room there is eviction asks for itself, and where there is much nobody need know. */
+    ram.free -= ram.free > 0;
+    if (ram.free >= ram.reserve && (ram.free < 4 * ram.reserve || ++opened % 8 == 0))
+        ram_survey(&survey, any);
     return true;
 }
 

@@ -6,10 +6,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdlib.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "ram.h"
 
-enum { GUESS = 16 * 1024, EXTENTS_AT_FIRST = 8 };
+enum { GUESS = 16 * 1024, EXTENTS_AT_FIRST = 8, PAST_CACHES = 4096 };
 
 struct store_writer {
     uint64_t place; /* of the record, pinned; its extents are, too */
@@ -264,6 +267,39 @@ static bool writer_room(struct store_writer *w)
     return writer_extend(w);
 }
 
+#ifdef __SSE2__
+static inline void copy_line(char *to, const char *from)
+{
+    __m128i *out = (__m128i *)(void *)to;
+    const __m128i *in = (const __m128i *)(const void *)from;
+    __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1);
+    __m128i c = _mm_loadu_si128(in + 2), d = _mm_loadu_si128(in + 3);
+
+    _mm_stream_si128(out, a);
+    _mm_stream_si128(out + 1, b);
+    _mm_stream_si128(out + 2, c);
+    _mm_stream_si128(out + 3, d);
+}
+#endif
+
+/* Much is written past the caches: so the old memory need not be read for it, which halves the time,
+ * and what others have in there stays. */
+static void writer_copy(char *to, const char *from, size_t n)
+{
+#ifdef __SSE2__
+    enum { LINE = 64 };
+    if (n >= PAST_CACHES) {
+        size_t first = (0 - (uintptr_t)to) % LINE;
+        memcpy(to, from, first);
+        to += first, from += first, n -= first;
+        for (; n >= LINE; to += LINE, from += LINE, n -= LINE)
+            copy_line(to, from);
+        _mm_sfence(); /* no later store may be seen before these */
+    }
+#endif
+    memcpy(to, from, n);
+}
+
 bool ram_write(struct store_writer *w, const bt_str *piece, int n)
 {
     int64_t sum = w->written;
@@ -280,7 +316,7 @@ bool ram_write(struct store_writer *w, const bt_str *piece, int n)
                 return false;
             }
             size_t part = left.len < w->room ? left.len : w->room;
-            memcpy(w->at, left.at, part);
+            writer_copy(w->at, left.at, part);
             w->at += part;
             w->room -= (uint32_t)part;
             w->written += (int64_t)part;
