@@ -76,6 +76,7 @@ static int socket_read(BIO *bio, char *to, int cap)
         n = recv(side->fd, to, (size_t)cap, 0);
     while (n < 0 && errno == EINTR);
     side->more = n == cap;
+    side->unsure = n > 0;
     if (n == 0)
         side->fin = true;
     else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -297,11 +298,11 @@ static bool side_holds(void *state)
 }
 
 /* SSL_read() comes back when it has used up what it had read ahead and all of that were messages of
- * TLS itself (AUTO_RETRY off), though the socket may have more, of which no edge will tell. Whoever
- * sends such messages without end shall not keep us here. */
+ * TLS itself (AUTO_RETRY off), though the socket may have more, or a reset, of which no edge will tell.
+ * Whoever sends such messages without end shall not keep us here. */
 static bool read_on(struct bt_tls_side *side, ssize_t did, int *idle)
 {
-    if (did != BT_IO_AGAIN || !side->more || SSL_want_read(side->ssl) != 1)
+    if (did != BT_IO_AGAIN || (!side->more && !side->unsure) || SSL_want_read(side->ssl) != 1)
         return false;
     if (++*idle < IDLE_MAX)
         return true;

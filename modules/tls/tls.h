@@ -122,6 +122,7 @@ struct bt_tls_side {
     bool eof : 1;    /* the other side said that it is done */
     bool fin : 1;    /* the socket has ended */
     bool more : 1; /* the last read of the socket took all that was asked for: there may be more */
+    bool unsure : 1;  /* it took something: a reset behind that tells nobody (net/stream.c) */
     bool lenient : 1; /* side_lenient() */
     bool told : 1;    /* the close-notify was said */
     bool refused : 1; /* origins: it is not who it must be */
@@ -171,6 +172,7 @@ BT_MUST bool origin_start(void);
 struct bt_tls_side *origin_connect(struct bt_txn *, int fd, bt_str host);
 bt_str origin_key(struct bt_txn *, bt_str host);
 bool origin_untrusted(const struct bt_tls_side *);
+bool origin_proven(const struct bt_tls_side *);
 
 /* ---- verify.c ---- */
 

@@ -57,13 +57,14 @@ static ssize_t read_via(struct stream *s, void *buf, size_t cap)
 
     if (n > 0) {
         s->readable = s->fin || s->via->holds_bytes(s->via_state);
+        s->unsure = !s->readable;
         if (s->readable) /* no edge will tell, so that an owner who waits must be called */
             stream_again(s);
     } else if (n == BT_IO_AGAIN) {
-        s->readable = false;
+        s->readable = s->unsure = false;
     } else if (n == BT_IO_EOF) {
         s->eof = true;
-        s->readable = false;
+        s->readable = s->unsure = false;
     } else {
         stream_fail(s, errno);
         n = BT_IO_ERROR;
