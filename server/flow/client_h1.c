@@ -144,6 +144,10 @@ static void h1_cut(struct bt_txn *txn)
 
     txn->keep_client = false;
     (void)setsockopt(txn->session->stream.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    /* TLS says good-bye when it is closed, and that would say that it is whole: to a half that is shut
+     * nothing can be said. */
+    if (txn->session->stream.via != NULL)
+        (void)shutdown(txn->session->stream.fd, SHUT_WR);
 }
 
 const struct client_ops client_h1 = {
