@@ -41,6 +41,10 @@ void keep_judge(struct visit *v, int status, const struct fields *reply,
 
     said_read(reply, &said);
     fresh_judge(&exchange, verdict);
+    if (verdict->store && !bt_rep_proven(v->txn)) {
+        verdict->store = false;
+        verdict->why = "nobody has proven to be that host";
+    }
     v->why = verdict->why;
 }
 

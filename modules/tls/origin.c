@@ -382,6 +382,16 @@ bool origin_untrusted(const struct bt_tls_side *side)
     return side->refused;
 }
 
+/* With verification off faults are known all the same, but for the host. */
+bool origin_proven(const struct bt_tls_side *side)
+{
+    const struct tls_peer *peer = side->peer;
+
+    return side->origin != NULL && peer != NULL && peer->errors == 0 &&
+           (!tls_conf->outgoing.dont_verify_domain ||
+            (peer->cert != NULL && verify_host(peer->cert, side->origin->who)));
+}
+
 /* ---- connections ---- */
 
 static void session_offer(struct bt_tls_side *side)

@@ -51,6 +51,7 @@ static const struct bt_tls calls = {
     .why = side_why,
     .untrusted = origin_untrusted,
     .covers = bump_covers,
+    .proven = origin_proven,
 };
 
 static bool setup(void *conf, struct bt_arena *arena, struct bt_error *err)

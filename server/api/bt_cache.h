@@ -52,6 +52,9 @@ BT_API int64_t bt_rep_length(struct bt_txn *);
  * has not happened. For the age of a response (RFC 9111 4.2.3). */
 BT_API int64_t bt_sent_ms(struct bt_txn *);
 BT_API int64_t bt_received_ms(struct bt_txn *);
+/* false: who answered has not proven to be the host of the URL (TLS), which was forgiven to this exchange
+ * alone: not for others. */
+BT_API bool bt_rep_proven(struct bt_txn *);
 
 /* ---- a source: a body that somebody has ---- */
 

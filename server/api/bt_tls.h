@@ -107,6 +107,9 @@ struct bt_tls {
     /* May a client that was bumped ask for that host, too? YES: the origin's certificate, which has no
      * fault, is for it; NO: it is not; BROKEN: there is no such certificate. */
     enum bt_match (*covers)(struct bt_txn *, bt_str host);
+    /* Has it proven that it is who it must be, so that what it says may be told to others, too? Not when
+     * rules or options only overlook that it has not. Its shake() was READY. */
+    bool (*proven)(const struct bt_tls_side *);
 };
 
 /* ---- what the core tells ---- */

@@ -97,6 +97,11 @@ int64_t bt_received_ms(struct bt_txn *txn)
     return wall_ms(txn->time.reply);
 }
 
+bool bt_rep_proven(struct bt_txn *txn)
+{
+    return !txn->unproven;
+}
+
 /* ---- changing ---- */
 
 /* A value must not become a line of its own. */

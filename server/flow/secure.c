@@ -108,6 +108,13 @@ enum bt_tls_state secure_origin(struct bt_txn *txn)
     return BT_TLS_READY;
 }
 
+bool secure_unproven(struct bt_txn *txn)
+{
+    const struct bt_tls_side *side = bt_tls_origin(txn);
+
+    return side != NULL && !secure_tls()->proven(side);
+}
+
 /* ---- within a CONNECT ---- */
 
 static const struct sockaddr *const *addrs_copy(struct bt_arena *arena, const struct bt_txn *txn)

@@ -165,6 +165,7 @@ struct bt_txn {
     } server;          /* `local` only where a log asks for it (fields.h) */
     bool reused;       /* it came from the pool: it may have gone stale */
     bool securing;     /* its TLS handshake is under way */
+    bool unproven;     /* bt_rep_proven() */
     bt_str secure_key; /* of secure_key(); .at NULL: not asked yet */
     struct bump *bump; /* STEP_bump was here; NULL: it was not */
     unsigned tries;

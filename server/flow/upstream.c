@@ -314,6 +314,7 @@ static enum go request_send(struct bt_txn *txn)
     if (head.len == 0)
         return txn_refuse(txn, 431, "ERR_TOO_BIG", "the request head grew too large");
     pinned_note_request(txn);
+    txn->unproven = secure_unproven(txn);
     txn->tries++;
     txn->origin->requests++;
     txn->scanned = 0;
