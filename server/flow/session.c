@@ -471,7 +471,7 @@ static void session_ready(struct stream *stream)
 {
     struct session *s = LIST_OF(stream, struct session, stream);
 
-    if (s->txn != NULL && s->txn->upload_over && s->stream.via == NULL)
+    if (s->txn != NULL && s->txn->upload_over)
         session_look(s);
     session_run(s);
 }
