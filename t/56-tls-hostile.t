@@ -40,6 +40,36 @@ for my $version (qw(TLSv1_2 TLSv1_3)) {
     $conn->close;
 }
 
+# ---- a handshake without end ----
+
+# Messages that OpenSSL overlooks (HelloRequest), for as long as they are taken, or some seconds.
+my $flood = IO::Socket::IP->new(LocalHost => '127.0.0.1', LocalPort => 0, Listen => 5) or die $@;
+my $flooder = fork // die "fork: $!";
+if (!$flooder) {
+    local $SIG{PIPE} = 'IGNORE';
+    my $conn = $flood->accept;
+    sysread $conn, my $hello, 65536;
+    syswrite $conn, pack('H*', '16030300310200002d0303') . 'r' x 32 . pack('H*', '00c02f000005ff01000100');
+    my $end = time + 10;
+    1 while time < $end && syswrite $conn, ("\x16\x03\x03\x40\x00" . "\0" x 16384) x 16;
+    POSIX::_exit(0);
+}
+like get($proxy, 'https://a.test:' . $flood->sockport . '/')->body, qr/^<p>Reason: a handshake without end\.<\/p>/m,
+    'an origin that never ends its handshake does not keep all others waiting';
+waitpid $flooder, 0;
+
+# ---- clients that leave ----
+
+my $silent = origin('*' => { body => 'never', hold => 1 }, tls => server_certificate('a.test'), name => 'a.test');
+for my $way (qw(reset close)) {
+    my $conn = bumped($proxy, $silent);
+    $conn->send("GET /$way HTTP/1.1\r\nHost: a.test:" . $silent->port . "\r\n\r\n");
+    wait_for(sub { $silent->hits("/$way") });
+    is stat($proxy, 'client.active'), 1, "$way: the exchange waits for its origin";
+    $conn->$way;
+    ok wait_for(sub { stat($proxy, 'client.active') == 0 }), 'and ends when its client leaves';
+}
+
 # ---- what is forgiven to one ----
 
 my $lax = proxy($bumps . <<'CONF', %hosts);

@@ -30,7 +30,9 @@
 
 enum {
     RECORD = 16 * 1024, /* the most that one record carries */
-    IDLE_MAX = 64       /* reads of the socket that gave messages (tickets, keys), and no data */
+    /* Bytes that a handshake may take: OpenSSL's own limits are for messages. */
+    SHAKE_MAX = 256 * 1024,
+    IDLE_MAX = 64 /* reads of the socket that gave messages (tickets, keys), and no data */
 };
 
 static int64_t now_us(void)
@@ -72,11 +74,18 @@ static int socket_read(BIO *bio, char *to, int cap)
         side->began_us = now_us();
     if (side->early != NULL)
         return read_early(side, to, cap);
+    /* Some messages OpenSSL overlooks, as long as there are more of them: a request of the server to shake
+     * hands, for one. */
+    if (!side->ready && side->shaken > SHAKE_MAX) {
+        side->why = "a handshake without end";
+        return -1;
+    }
     do
         n = recv(side->fd, to, (size_t)cap, 0);
     while (n < 0 && errno == EINTR);
     side->more = n == cap;
     side->unsure = n > 0;
+    side->shaken += n > 0 && !side->ready ? (size_t)n : 0;
     if (n == 0)
         side->fin = true;
     else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

@@ -130,6 +130,7 @@ struct bt_tls_side {
     const char *why;  /* a literal, or text of .says; NULL: nothing is wrong */
     char says[128];
     int64_t began_us;
+    size_t shaken; /* bytes that the handshake took of the socket */
     /* The handshake is done; false: refused all the same, `why` stands. NULL: always fine. */
     bool (*settled)(struct bt_tls_side *);
     void (*closed)(struct bt_tls_side *); /* before the side is freed; NULL: nothing to do */
