@@ -158,8 +158,12 @@ static ssize_t write_once(struct stream *s, const struct iovec *iov, int n, int 
     struct msghdr msg = {.msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n};
     ssize_t did;
 
-    if (s->via != NULL)
-        return s->via->write(s->via_state, iov, n);
+    if (s->via != NULL) {
+        did = s->via->write(s->via_state, iov, n);
+        if (did > 0)
+            s->unsure = false; /* until now it was not reset */
+        return did;
+    }
     do
         did = n == 1 ? send(s->fd, iov->iov_base, iov->iov_len, flags)
                      : sendmsg(s->fd, &msg, flags);
