@@ -175,6 +175,12 @@ static enum go place_forge(struct bt_txn *txn, struct bump *b)
     struct bt_tls_side *side = txn->origin != NULL ? txn->origin->stream.via_state : NULL;
     struct input *in = &txn->session->in;
 
+    if (stream_pending(&txn->session->stream) > 0) { /* it would go out over TLS */
+        if (!timeout_is_set(&txn->timeout))
+            timeout_set(&client_waiting, &txn->timeout);
+        stream_watch(&txn->session->stream);
+        return GO_WAIT;
+    }
     switch (tls->forge(txn, bump_name(txn), side)) {
     case BT_TLS_WAIT:
         session_watch(txn->session);
