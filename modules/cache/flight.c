@@ -392,8 +392,11 @@ enum flight_state flight_state(const struct flight *f)
     }
 }
 
+/* The state first: when it is over, what was written stands; read the other way round, an old length
+ * would pass for the last one. And it must be about us still when that was read. */
 enum flight_state flight_progress(const struct flight *f, int64_t *written, int64_t *length)
 {
+    enum flight_state state = flight_state(f);
     uint64_t word;
     const struct entry *entry = entry_now(f, &word);
 
@@ -401,11 +404,14 @@ enum flight_state flight_progress(const struct flight *f, int64_t *written, int6
     *length = -1;
     if (f->whole.store != NULL) {
         *written = *length = f->whole.length;
-    } else if (entry != NULL) {
-        *written = atomic_load_explicit(&entry->written, memory_order_acquire);
-        *length = atomic_load_explicit(&entry->length, memory_order_acquire);
+        return FLIGHT_WHOLE;
     }
-    return flight_state(f);
+    if (entry == NULL)
+        return f->role == FLIGHT_ALONE ? state : FLIGHT_FAILED;
+    *written = atomic_load_explicit(&entry->written, memory_order_acquire);
+    *length = atomic_load_explicit(&entry->length, memory_order_acquire);
+    atomic_thread_fence(memory_order_acquire);
+    return f->role == FLIGHT_ALONE || entry_now(f, &word) != NULL ? state : FLIGHT_FAILED;
 }
 
 static bool readable(uint64_t word, uint64_t turn)

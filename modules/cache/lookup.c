@@ -235,6 +235,8 @@ static enum bt_verdict share(struct visit *v)
     enum fresh_use use;
 
     visit_unpin(v);
+    /* Before the pin: of what was whole by then it covers all. */
+    enum flight_state state = flight_progress(&v->flight, &written, &length);
     if (!flight_ref(&v->flight, &v->found))
         return go_alone(v);
     v->pinned = true;
@@ -251,7 +253,7 @@ static enum bt_verdict share(struct visit *v)
         visit_unpin(v);
         return go_alone(v);
     }
-    if (flight_progress(&v->flight, &written, &length) == FLIGHT_WHOLE)
+    if (state == FLIGHT_WHOLE)
         return serve(v, SERVE_SHARED, BT_STR_NONE);
     return serve_growing(v, length);
 }
