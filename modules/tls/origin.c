@@ -136,7 +136,6 @@ static const struct tls_error *judge(struct bt_txn *txn, struct tls_peer *peer)
 
 static void refuse(struct bt_tls_side *side, const struct tls_error *error)
 {
-    side->refused = true;
     bt_count(refused);
     if (side->why == NULL)
         side->why = verify_says(error->code);
@@ -330,7 +329,6 @@ static bt_str literal(const char *text)
 
 static bool nobody(struct bt_tls_side *side)
 {
-    side->refused = true;
     bt_count(refused);
     side->why = "it has no certificate";
     return false;
@@ -375,11 +373,6 @@ static void origin_closed(struct bt_tls_side *side)
     tls_peer_release(side->origin->kept);
     free(side->origin);
     side->origin = NULL;
-}
-
-bool origin_untrusted(const struct bt_tls_side *side)
-{
-    return side->refused;
 }
 
 /* With verification off faults are known all the same, but for the host. */
@@ -427,7 +420,7 @@ static struct bt_tls_side *side_disabled(int fd)
     side = none != NULL ? side_new(SSL_new(none), fd, false) : NULL;
     if (side == NULL)
         return NULL;
-    side->broken = side->refused = true;
+    side->broken = true;
     side->why = "TLS towards origins is switched off (tls_outgoing_options disable)";
     return side;
 }

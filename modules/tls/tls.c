@@ -49,7 +49,6 @@ static const struct bt_tls calls = {
     .shake = side_shake,
     .key = origin_key,
     .why = side_why,
-    .untrusted = origin_untrusted,
     .covers = bump_covers,
     .proven = origin_proven,
 };

@@ -125,7 +125,6 @@ struct bt_tls_side {
     bool unsure : 1;  /* it took something: a reset behind that tells nobody (net/stream.c) */
     bool lenient : 1; /* side_lenient() */
     bool told : 1;    /* the close-notify was said */
-    bool refused : 1; /* origins: it is not who it must be */
     int error;        /* errno of the socket when it broke; 0: a fault of TLS, see why */
     const char *why;  /* a literal, or text of .says; NULL: nothing is wrong */
     char says[128];
@@ -172,7 +171,6 @@ BT_MUST bool origin_setup(struct bt_arena *, struct bt_error *);
 BT_MUST bool origin_start(void);
 struct bt_tls_side *origin_connect(struct bt_txn *, int fd, bt_str host);
 bt_str origin_key(struct bt_txn *, bt_str host);
-bool origin_untrusted(const struct bt_tls_side *);
 bool origin_proven(const struct bt_tls_side *);
 
 /* ---- verify.c ---- */

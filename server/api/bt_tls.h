@@ -101,9 +101,6 @@ struct bt_tls {
 
     /* A phrase without a dot, for pages and logs; lives as long as the side. */
     const char *(*why)(const struct bt_tls_side *);
-    /* The connection was refused since the other side is not who it must be: trying again, or another
-     * address, is no use. */
-    bool (*untrusted)(const struct bt_tls_side *);
     /* May a client that was bumped ask for that host, too? YES: the origin's certificate, which has no
      * fault, is for it; NO: it is not; BROKEN: there is no such certificate. */
     enum bt_match (*covers)(struct bt_txn *, bt_str host);

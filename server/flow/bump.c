@@ -28,7 +28,7 @@ enum {
 struct bump {
     enum go (*place)(struct bt_txn *, struct bump *);
     struct url was;          /* the request's, while another name stands in it */
-    bool swapped, asked;     /* `was` is the request's; the rules were asked about that name */
+    bool swapped;            /* `was` is the request's */
     bool secures;            /* the origin is to speak TLS with us */
     bool late;               /* the client was silent for too long */
     bool anew;               /* what rules have learnt was forgotten for this step */
