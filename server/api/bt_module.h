@@ -15,7 +15,7 @@
 #include "bt_mem.h"
 #include "bt_types.h"
 
-#define BT_ABI_MAJOR 1 /* a row changed its shape: modules built before are refused */
+#define BT_ABI_MAJOR 2 /* a row changed its shape: modules built before are refused */
 #define BT_ABI_MINOR 4 /* struct bt_module grew at its end: older modules still load */
 
 struct bt_error; /* gathers complaints about the configuration */
@@ -68,6 +68,7 @@ BT_API bool bt_acl_has(const char *type, bt_str word);
     X(ACCEPT, "client connected; only its address is known")                                       \
     X(HELLO, "TLS ClientHello peeked at; nothing is decrypted")                                    \
     X(REQUEST, "request head complete, body unread")                                               \
+    X(ADAPT, "http_access has allowed it; may be changed before adapted_http_access")              \
     X(LOOKUP, "allowed; may be answered from here")                                                \
     X(UPSTREAM, "not answered from here; about to choose and dial")                                \
     X(RESPONSE, "response head complete, body unread")                                             \

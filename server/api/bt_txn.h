@@ -48,6 +48,15 @@ BT_API bt_str
 bt_url(struct bt_txn *); /* whole, normalised, without user info; CONNECT: host:port */
 BT_API bt_str
 bt_url_login(struct bt_txn *); /* user info of the URL as it came; BT_STR_NONE: none */
+/* Another URL in place of the client's, absolute (CONNECT: host:port); copied. From here on bt_url() and
+ * its parts, rules, the cache and the origin have this one; its addresses are found anew, and what ACLs
+ * have said is forgotten. In phase REQUEST (http_access then judges the new URL) or ADAPT (it has
+ * judged the client's, and adapted_http_access judges the new one). `keep_host`: the origin gets the
+ * Host that the client sent. false: it is no URL that can be asked for, or it is too late for it;
+ * nothing has changed. */
+BT_API BT_MUST bool bt_url_set(struct bt_txn *, bt_str url, bool keep_host);
+BT_API bt_str
+bt_url_asked(struct bt_txn *); /* as the client sent it: bt_url() before any of these */
 /* The host as an address when it is one, in whatever spelling; NULL when it is a name. */
 BT_API const struct sockaddr *bt_host_addr(struct bt_txn *);
 /* Value of the n-th field of that name (0 the first), case ignored; BT_STR_NONE when there is none. */

@@ -7,13 +7,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bt_log.h"
 #include "flow/access.h"
-#include "flow/bump.h"
 #include "flow/core.h"
 #include "flow/follow.h"
 #include "flow/limits.h"
 #include "flow/session.h"
 #include "flow/txn.h"
-#include "flow/upgrade.h"
 #include "http/hop.h"
 #include "stat/counts.h"
 
@@ -41,27 +39,19 @@ enum go step_admit(struct bt_txn *txn)
     go = txn_phase(txn, BT_AT_REQUEST, &done);
     if (!done)
         return go;
-    if (!txn->settled && (txn->upgrade == NULL || !txn->upgrade->asking)) {
-        if (!txn->admitted) {
-            go = access_ask(txn, ACCESS_HTTP, &pass);
-            if (!pass)
-                return go;
-            txn->admitted = true;
-        }
-        go = access_ask(txn, ACCESS_ADAPTED, &pass);
+    if (!txn->settled) {
+        go = access_ask(txn, ACCESS_HTTP, &pass);
         if (!pass)
             return go;
     }
     if (admit_expects_too_much(txn))
         return txn_refuse(txn, 417, "ERR_INVALID_REQ", "only 100-continue can be expected");
-    if (upgrade_decide(txn) == GO_WAIT)
-        return GO_WAIT;
     if (admit_loop(txn)) {
         bt_log_limited(txn, BT_WARN, 60, "forwarding loop: the request has been here before");
         txn->tag = "TCP_DENIED";
         return txn_refuse(txn, 508, "ERR_ACCESS_DENIED", "the request has passed here before");
     }
     txn->hooks_done = false;
-    txn->step = bump_wanted(txn) ? STEP_bump : STEP_answer;
+    txn->step = STEP_adapt;
     return GO_ON;
 }

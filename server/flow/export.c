@@ -79,6 +79,11 @@ bt_str bt_url(struct bt_txn *txn)
     return txn->url.text;
 }
 
+bt_str bt_url_asked(struct bt_txn *txn)
+{
+    return txn->asked != NULL ? txn->asked->text : txn->url.text;
+}
+
 bt_str bt_url_login(struct bt_txn *txn)
 {
     return txn->url.userinfo.len > 0 ? txn->url.userinfo : BT_STR_NONE;

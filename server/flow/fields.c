@@ -369,6 +369,42 @@ FIELD(req_path)
     return text(out, txn->url.path);
 }
 
+/* What the client asked for, before anybody changed it. */
+static const struct url *asked(const struct bt_txn *txn)
+{
+    return txn->asked != NULL ? txn->asked : &txn->url;
+}
+
+FIELD(asked_url)
+{
+    (void)arg;
+    return text(out, txn->asked != NULL ? txn->asked->text : fields_url(txn));
+}
+
+FIELD(asked_scheme)
+{
+    (void)arg;
+    return text(out, asked(txn)->scheme);
+}
+
+FIELD(asked_host)
+{
+    (void)arg;
+    return text(out, asked(txn)->host);
+}
+
+FIELD(asked_port)
+{
+    (void)arg;
+    return asked(txn)->port != 0 && number(out, asked(txn)->port);
+}
+
+FIELD(asked_path)
+{
+    (void)arg;
+    return text(out, asked(txn)->path);
+}
+
 FIELD(req_version)
 {
     (void)arg;
@@ -682,12 +718,17 @@ static const struct bt_field rows[] = {
     ROW("time.forward", "<tt", FINISH, time_forward, "Milliseconds spent with the server in all."),
 
     ROW("req.method", "rm >rm <rm", REQUEST, req_method, "Method of the request."),
-    ROW("req.url", ">ru <ru", REQUEST, req_url, "URL of the request."),
+    ROW("req.url", "<ru", REQUEST, req_url, "URL of the request."),
     ROW("log.url", "ru", REQUEST, log_url, "URL of the request; without its query where strip_query_terms is on."),
-    ROW("req.scheme", ">rs <rs", REQUEST, req_scheme, "Scheme of the URL."),
-    ROW("req.host", ">rd <rd", REQUEST, req_host, "Host of the URL."),
-    ROW("req.port", ">rP <rP", REQUEST, req_port, "Port of the URL, or of its scheme."),
-    ROW("req.path", "rp >rp <rp", REQUEST, req_path, "Path and query of the URL."),
+    ROW("req.scheme", "<rs", REQUEST, req_scheme, "Scheme of the URL."),
+    ROW("req.host", "<rd", REQUEST, req_host, "Host of the URL."),
+    ROW("req.port", "<rP", REQUEST, req_port, "Port of the URL, or of its scheme."),
+    ROW("req.path", "rp <rp", REQUEST, req_path, "Path and query of the URL."),
+    ROW("asked.url", ">ru", REQUEST, asked_url, "URL that the client asked for, where a rewriter has put another in its place; else req.url."),
+    ROW("asked.scheme", ">rs", REQUEST, asked_scheme, "Scheme of that URL."),
+    ROW("asked.host", ">rd", REQUEST, asked_host, "Host of that URL."),
+    ROW("asked.port", ">rP", REQUEST, asked_port, "Port of that URL, or of its scheme."),
+    ROW("asked.path", ">rp", REQUEST, asked_path, "Path and query of that URL."),
     ROW("req.version", "rv >rv >v", REQUEST, req_version, "Version of HTTP that the client speaks."),
     ROW("req.header", ">h >ha", REQUEST, req_header, "A header field of the request, NAME, or one element of it, NAME:[SEPARATOR]ELEMENT; all fields without an argument."),
     ROW("req.group", "rG", REQUEST, none, "Group of a request in FTP: none."),

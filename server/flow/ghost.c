@@ -175,8 +175,9 @@ static bool ghost_parse(struct bt_txn *txn, const struct bt_txn *of)
 
     if (parse_request(&txn->req, head.at, head.len, fields, of->req.n + 1) != FAULT_NONE)
         return false;
-    /* Within a CONNECT that was bumped the target is no whole URL. */
-    bt_str target = of->session->inside != NULL ? of->url.text : txn->req.target;
+    /* Within a CONNECT that was bumped the target is no whole URL, and some are changed. */
+    bool changed = of->session->inside != NULL || of->asked != NULL;
+    bt_str target = changed ? of->url.text : txn->req.target;
     if (url_parse(txn->arena, txn->req.method_id, bt_str_copy(txn->arena, target), &txn->url) !=
         FAULT_NONE)
         return false;
@@ -203,11 +204,12 @@ struct bt_txn *bt_background(struct bt_txn *of)
     s->txn = txn = txn_new(s, &client_none);
     ghost_count();
     count(background_begun);
-    txn->background = txn->settled = txn->admitted = txn->followed = true;
+    txn->background = txn->settled = txn->followed = true;
     if (!ghost_parse(txn, of)) {
         txn_abort(txn, END_WHOLE);
         return NULL;
     }
+    txn->keep_host = of->keep_host;
     txn->source = ghost_addr(txn, of->source);
     txn->behind = ghost_addr(txn, of->behind);
     notes_copy(txn, of);

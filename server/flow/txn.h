@@ -7,6 +7,7 @@
  *
  *   read      session.c   wait for a whole request head
  *   admit     admit.c     is it sane, may it pass? phases ACCEPT to REQUEST, http_access
+ *   adapt     adapt.c     may be changed: phase ADAPT, adapted_http_access
  *   bump      bump.c      a CONNECT on a port with ssl-bump: splice, bump, terminate
  *   answer    answer.c    can it be answered from here? phase LOOKUP
  *   upstream  upstream.c  find the address, take or dial a connection, send; phase UPSTREAM
@@ -43,6 +44,7 @@
 #define STEPS(X)                                                                                   \
     X(read, "wait for a whole request head")                                                       \
     X(admit, "is it sane, may it pass? phase REQUEST and http_access")                             \
+    X(adapt, "admitted: may be changed now; phase ADAPT and adapted_http_access")                  \
     X(bump, "a CONNECT that may be looked into: which way, and the handshakes")                    \
     X(answer, "can it be answered from here? phase LOOKUP")                                        \
     X(upstream, "find the address, take or dial a connection, send; phase UPSTREAM")               \
@@ -110,14 +112,16 @@ struct bt_txn {
     /* The request. `req` and `url` are empty until its head was read. */
     struct head req;
     struct url url;
-    struct body upload;  /* its body, from the client */
-    int64_t fed;         /* bytes.request when the client's pace was last looked at */
-    bool upload_over;    /* all of it was sent, or there is none */
-    bool upload_begun;   /* some of the body was taken from the client: no second try */
-    bool keep_client;    /* the connection may carry another request after this one */
-    bool last_request;   /* its head had to be mended: nothing more is read from this client */
-    bool chunked_out;    /* the answer's body goes out in chunks */
-    uint64_t chunk_open; /* bytes that the chunk under way still lacks, see frame_offer() */
+    const struct url *asked; /* what the client asked for; NULL: `url`, as nobody has changed it */
+    bool keep_host;          /* and then the origin gets the client's Host all the same */
+    struct body upload;      /* its body, from the client */
+    int64_t fed;             /* bytes.request when the client's pace was last looked at */
+    bool upload_over;        /* all of it was sent, or there is none */
+    bool upload_begun;       /* some of the body was taken from the client: no second try */
+    bool keep_client;        /* the connection may carry another request after this one */
+    bool last_request;       /* its head had to be mended: nothing more is read from this client */
+    bool chunked_out;        /* the answer's body goes out in chunks */
+    uint64_t chunk_open;     /* bytes that the chunk under way still lacks, see frame_offer() */
 
     /* Deciding. */
     unsigned hook;                /* the next hook of the phase under way */
@@ -129,7 +133,6 @@ struct bt_txn {
     const struct bt_line *rule;   /* the line that decided about access; NULL: the default did */
     const struct bt_line *audit; /* what would have refused it, with `audited`; NULL: the default */
     bool audited;                /* http_access_audit let it pass */
-    bool admitted;               /* http_access has allowed it */
     bool reply_asked;            /* http_reply_access has been asked about the answer */
     bool followed;               /* X-Forwarded-For was looked at */
     bool sketched;               /* nobody sent it (sketch.h) */
@@ -246,6 +249,7 @@ enum go txn_phase(struct bt_txn *, enum bt_phase, bool *done);
 /* One step each. */
 enum go step_read(struct bt_txn *);
 enum go step_admit(struct bt_txn *);
+enum go step_adapt(struct bt_txn *);
 enum go step_bump(struct bt_txn *);
 enum go step_answer(struct bt_txn *);
 enum go step_upstream(struct bt_txn *);

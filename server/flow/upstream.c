@@ -280,7 +280,8 @@ static bt_str request_head(struct bt_txn *txn)
         if (req->field[i].id == HEADER_HOST)
             req->field[i].drop = true; /* the URL says the host (RFC 9112 3.2.2) */
     writer_request_line(&w, req->method, txn->url.path);
-    writer_field(&w, BT_STR("Host"), txn->url.authority);
+    writer_field(&w, BT_STR("Host"),
+                 txn->keep_host ? head_get(req, HEADER_HOST) : txn->url.authority);
     own = w.at;
     if (core->via)
         hop_via(&w, req, core->via_text);

@@ -27,6 +27,7 @@
     X(access_broken, "access.broken", BT_COUNT, "requests", "Refused since a list could not be evaluated.") \
     X(access_own_port, "access.own_port", BT_COUNT, "requests", "Refused since they would have been sent to a port of this proxy.") \
     X(access_forwarded, "access.forwarded", BT_COUNT, "requests", "Requests whose client was found in X-Forwarded-For.") \
+    X(urls_changed, "client.urls_changed", BT_COUNT, "requests", "Requests whose URL was replaced, by a rewriter or a hook.") \
     X(requests_aborted, "client.aborted", BT_COUNT, "requests", "Clients that left before their answer was complete.") \
     X(client_ip_refused, "client.too_many", BT_COUNT, "connections", "Connections closed at once, since their client had client_ip_max_connections already.") \
     X(accept_paused, "client.accept_paused", BT_COUNT, "pauses", "Times that no connection was accepted for a moment, to keep descriptors for those inside.") \
