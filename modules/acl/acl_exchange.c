@@ -212,9 +212,9 @@ static enum bt_match has_match(const void *compiled, struct bt_txn *txn)
 /* ---- transaction_initiator ---- */
 
 static const char *const initiators[] = {
-    "client",       "all",        "internal", "esi",        "certificate-fetching",
-    "cache-digest", "htcp",       "icp",      "icmp",       "asn",
-    "asndb",        "peer-mcast", "ipc",      "adaptation", NULL};
+    "client", "all",  "internal", "esi",   "certificate-fetching", "cache-digest", "htcp",
+    "icp",    "icmp", "asn",      "asndb", "peer-mcast",           "ipc",          "adaptation",
+    "script", NULL};
 
 static void *initiator_compile(struct bt_args args, struct bt_arena *arena, struct bt_error *err)
 {
@@ -229,11 +229,20 @@ static void *initiator_compile(struct bt_args args, struct bt_arena *arena, stru
     return good ? words_keep(args, arena) : NULL;
 }
 
-/* All exchanges are a client's. */
 static enum bt_match initiator_match(const void *compiled, struct bt_txn *txn)
 {
-    (void)txn;
-    return holds(compiled, BT_STR("client")) || holds(compiled, BT_STR("all")) ? BT_YES : BT_NO;
+    static const char *const own[] = {
+        [BT_BY_CLIENT] = "client",
+        [BT_BY_CERTIFICATES] = "certificate-fetching",
+        [BT_BY_SCRIPT] = "script",
+        [BT_BY_SERVER] = "internal",
+    };
+    enum bt_initiator by = bt_initiator(txn);
+
+    return holds(compiled, (bt_str){own[by], strlen(own[by])}) || holds(compiled, BT_STR("all")) ||
+                   (by != BT_BY_CLIENT && holds(compiled, BT_STR("internal")))
+               ? BT_YES
+               : BT_NO;
 }
 
 /* ---- connections_encrypted ---- */
@@ -286,7 +295,8 @@ static const struct bt_acl_type types[] = {
     {.name = "transaction_initiator",
      .args = "word...",
      .doc =
-         "Who began the exchange: client, or all; others (internal, ...) are known and never match.",
+         "Who began the exchange: client; certificate-fetching (missing intermediates); script (Lua); "
+         "internal (any but clients); all. Squid's others (htcp, ...) are known and never match.",
      .earliest = BT_AT_ACCEPT,
      .compile = initiator_compile,
      .match = initiator_match,

@@ -2,7 +2,7 @@
  *
  * Read in this order: bt_types.h (values), bt_mem.h (memory), bt_module.h (the tables that a
  * module is made of), bt_txn.h (what a hook may ask and do), bt_cache.h (answers that are kept),
- * bt_sets.h, bt_regex.h, bt_format.h, bt_helper.h, bt_later.h, bt_shared.h, bt_clock.h and bt_log.h
+ * bt_fetch.h (what a module asks for itself), bt_sets.h, bt_regex.h, bt_format.h, bt_helper.h, bt_later.h, bt_shared.h, bt_clock.h and bt_log.h
  * (services).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
@@ -11,6 +11,7 @@
 
 #include "bt_cache.h"
 #include "bt_clock.h"
+#include "bt_fetch.h"
 #include "bt_format.h"
 #include "bt_helper.h"
 #include "bt_later.h"

@@ -92,7 +92,7 @@ enum go step_refuse(struct bt_txn *txn)
         if (!done)
             return go;
     }
-    if (txn->session->ghost) {
+    if (txn->client->nobody) {
         txn->keep_origin = false;
         txn->step = STEP_finish;
         return GO_ON;

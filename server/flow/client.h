@@ -29,6 +29,7 @@ struct client_offer {
 /* How a body is delimited to this client; decided by head() from what is known of its length. */
 struct client_ops {
     const char *name;
+    bool nobody; /* there is no client: nothing need be said */
     /* Prepare the head of txn->rep (fields that are .drop are left out) with `length` bytes of body
      * to follow; -1: unknown; -2: none, and no length is said. It leaves with the next body() or flush(). */
     void (*head)(struct bt_txn *, int64_t length);

@@ -157,7 +157,7 @@ enum go step_deliver(struct bt_txn *txn)
         go = txn_phase(txn, BT_AT_RESPONSE, &done);
         if (!done)
             return go;
-        if (txn->session->ghost)
+        if (txn->client->nobody)
             return deliver_nobody(txn);
         go = access_reply(txn, &done);
         if (!done)

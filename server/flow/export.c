@@ -46,7 +46,7 @@ const struct sockaddr *bt_local_addr(struct bt_txn *txn)
 
 bt_str bt_port_name(struct bt_txn *txn)
 {
-    return core->ports[txn->session->port].name;
+    return txn->fetch != NULL ? BT_STR_NONE : core->ports[txn->session->port].name;
 }
 
 bt_str bt_method(struct bt_txn *txn)

@@ -55,6 +55,16 @@ void finish_tell(struct bt_txn *txn)
     logs_write(txn);
 }
 
+/* It is no client's: who counts clients' requests does not mean it. */
+static void finish_fetch(struct bt_txn *txn)
+{
+    txn->told = true;
+    txn->time.end = clock_us();
+    count_origin(txn);
+    (void)phase_run(BT_AT_FINISH, txn, &txn->hook);
+    logs_write(txn);
+}
+
 /* Nobody asked for it, so that it is in no log. */
 static void finish_background(struct bt_txn *txn)
 {
@@ -69,6 +79,8 @@ enum go step_finish(struct bt_txn *txn)
         txn->keep_client = false;
     if (txn->background)
         finish_background(txn);
+    else if (!txn->told && txn->fetch != NULL)
+        finish_fetch(txn);
     else if (!txn->told)
         finish_tell(txn);
     count_origin(txn);

@@ -72,6 +72,7 @@ static void none_cut(struct bt_txn *txn)
 
 static const struct client_ops client_none = {
     .name = "none",
+    .nobody = true,
     .head = none_head,
     .interim = none_interim,
     .body = none_body,
@@ -105,7 +106,7 @@ void ghost_over(void)
 
 bool bt_without_client(struct bt_txn *txn)
 {
-    return txn->session->ghost;
+    return txn->client->nobody;
 }
 
 /* ---- a client leaves ---- */

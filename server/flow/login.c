@@ -30,7 +30,7 @@ static const struct bt_login *login(void)
 
 enum bt_match bt_login(struct bt_txn *txn)
 {
-    if (txn->sketched || txn->background || txn->session->inside != NULL)
+    if (txn->sketched || txn->background || txn->fetch != NULL || txn->session->inside != NULL)
         return bt_who(txn, BT_WHO_LOGIN).at != NULL ? BT_YES : BT_NO;
     enum bt_match said = login() == NULL ? BT_NO : login()->ask(txn);
 
@@ -43,7 +43,8 @@ enum bt_match bt_login(struct bt_txn *txn)
 bool login_is_wanted(struct bt_txn *txn, enum bt_match match)
 {
     /* Within a CONNECT that was bumped nobody can log in: that was for the CONNECT. */
-    if (login() == NULL || !login()->offered() || txn->session->inside != NULL)
+    if (login() == NULL || !login()->offered() || txn->fetch != NULL ||
+        txn->session->inside != NULL)
         return false;
     return (match == BT_BROKEN && txn->deny_status == 407) ||
            (match != BT_BROKEN && acl_last_is_login(txn));

@@ -10,11 +10,14 @@
 #include <string.h>
 
 #include "base/addr.h"
+#include "base/check.h"
 #include "base/clock.h"
+#include "base/str.h"
 #include "bt_sets.h"
 #include "flow/session.h"
+#include "plug/acl.h"
 
-enum { OWN_MAX = 256, MACHINE_MAX = 256, MACHINE_US = 10 * 1000 * 1000 };
+enum { OWN_MAX = 256, MACHINE_MAX = 256, PRIVATE_MAX = 32, MACHINE_US = 10 * 1000 * 1000 };
 
 static union session_addr own[OWN_MAX];
 static size_t n_own;
@@ -83,5 +86,26 @@ bool own_is(const struct bt_txn *txn)
     for (size_t i = 0; i < txn->n_addrs; i++)
         if (is_own(txn->addrs[i]))
             return true;
+    return false;
+}
+
+bool own_is_private(const struct bt_txn *txn)
+{
+    static struct addr_range range[PRIVATE_MAX];
+    static size_t n;
+    bt_str rest = str_from(ACL_PRIVATE), word;
+    uint8_t bytes[16];
+
+    if (n == 0) {
+        while (n < PRIVATE_MAX && str_word(&rest, &word))
+            CHECK(addr_parse_range(word, &range[n++], NULL) == ADDR_FINE);
+    }
+    for (size_t i = 0; i < txn->n_addrs; i++) {
+        if (!bt_addr_bytes(txn->addrs[i], bytes))
+            return true;
+        for (size_t k = 0; k < n; k++)
+            if (memcmp(bytes, range[k].from, 16) >= 0 && memcmp(bytes, range[k].to, 16) <= 0)
+                return true;
+    }
     return false;
 }

@@ -350,7 +350,7 @@ enum go step_serve(struct bt_txn *txn)
 {
     bool done;
 
-    if (txn->session->ghost)
+    if (txn->client->nobody)
         return serve_nobody(txn);
     if (!txn->head_sent) {
         enum go go = serve_ask(txn, &done);

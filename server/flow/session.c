@@ -533,10 +533,12 @@ struct session *session_ghost(struct session *of)
 {
     struct session *s = session_new();
 
-    (void)session_local(of);
-    s->peer = of->peer;
-    s->local = of->local;
-    s->port = of->port;
+    if (of != NULL) {
+        (void)session_local(of);
+        s->peer = of->peer;
+        s->local = of->local;
+        s->port = of->port;
+    }
     s->stream.fd = -1;
     s->ghost = true;
     session_add(s);

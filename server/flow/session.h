@@ -38,7 +38,7 @@ struct session {
     bool dead;                      /* closed; freed when its driver has left the stack */
     bool skipped;                   /* the CRLF before a head was looked for */
     bool served;                    /* at least one request was answered */
-    bool ghost;                     /* there is no client, and stream.fd is -1: ghost.c */
+    bool ghost;                     /* there is no connection, stream.fd is -1: ghost.c, fetch.c */
     uint32_t scanned;               /* see head_end() */
 };
 
@@ -62,7 +62,8 @@ void session_watch(struct session *);
 void session_notice(struct session *);
 /* The exchange under way goes on without this client. */
 void session_let_go(struct session *, enum session_fate);
-/* A session without a connection, for an exchange that has this one's client no more. */
+/* A session without a connection, for an exchange that has this one's client no more; of NULL: that
+ * never had one. */
 struct session *session_ghost(struct session *of);
 
 const struct sockaddr *session_local(struct session *);

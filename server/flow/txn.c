@@ -71,7 +71,7 @@ static void txn_release(struct bt_txn *txn)
     if (txn->origin != NULL)
         origin_release(txn);
     input_free(&txn->from_origin);
-    if (txn->session->ghost)
+    if (txn->client->nobody)
         ghost_over();
     count_by(active_exchanges, -1);
 }

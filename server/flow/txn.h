@@ -101,6 +101,7 @@ struct serve;
 struct tap;
 struct upgrade;
 struct bump;
+struct bt_fetch;
 
 struct bt_txn {
     struct bt_arena *arena;
@@ -136,6 +137,7 @@ struct bt_txn {
     bool reply_asked;            /* http_reply_access has been asked about the answer */
     bool followed;               /* X-Forwarded-For was looked at */
     bool sketched;               /* nobody sent it (sketch.h) */
+    struct bt_fetch *fetch;      /* a module is its client (fetch.c); NULL: none is */
     const struct sockaddr *source; /* what bt_client_addr() says; NULL: the session's peer */
     const struct sockaddr *behind; /* whom X-Forwarded-For has led to; NULL: nobody */
     struct slots slots;            /* memory of modules */

@@ -15,6 +15,7 @@
 #include "flow/access.h"
 #include "flow/bump.h"
 #include "flow/core.h"
+#include "flow/fetch.h"
 #include "flow/fields.h"
 #include "flow/header_rules.h"
 #include "flow/outgoing.h"
@@ -285,8 +286,9 @@ static bt_str request_head(struct bt_txn *txn)
     own = w.at;
     if (core->via)
         hop_via(&w, req, core->via_text);
-    hop_forwarded_for(&w, req, (enum forwarded_for)core->forwarded_for,
-                      (bt_str){client, client_len});
+    if (txn->fetch == NULL)
+        hop_forwarded_for(&w, req, (enum forwarded_for)core->forwarded_for,
+                          (bt_str){client, client_len});
     header_pass_lines(pass, &w, own);
     header_pass_fields(pass, &w, req);
     own = w.at;
@@ -352,6 +354,13 @@ static enum go upstream_own(struct bt_txn *txn)
     return txn_refuse(txn, 403, "ERR_ACCESS_DENIED", "this is a port of the proxy itself");
 }
 
+static enum go upstream_private(struct bt_txn *txn)
+{
+    count(fetch_private);
+    txn->tag = "TCP_DENIED";
+    return txn_refuse(txn, 403, "ERR_ACCESS_DENIED", "it is at a private address");
+}
+
 enum go origin_open(struct bt_txn *txn, bool *done)
 {
     enum go go = GO_ON;
@@ -367,6 +376,8 @@ enum go origin_open(struct bt_txn *txn, bool *done)
     }
     if (own_is(txn))
         return upstream_own(txn);
+    if (fetch_public_only(txn) && own_is_private(txn))
+        return upstream_private(txn);
     txn->hierarchy = "HIER_DIRECT";
     if (txn->origin == NULL && !(txn->tries == 0 && origin_kept(txn))) {
         go = origin_dial(txn);

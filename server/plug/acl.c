@@ -71,11 +71,7 @@ static const struct acl_predefined predefined[] = {
     {"localhost", "src", "127.0.0.1/32 ::1/128"},
     {"to_localhost", "dst", "127.0.0.0/8 0.0.0.0/32 ::1/128 ::/128"},
     {"to_linklocal", "dst", "169.254.0.0/16 fe80::/10"},
-    /* What no client from outside has any business with: all that is not the public internet. */
-    {"to_private", "dst",
-     "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 "
-     "192.168.0.0/16 198.18.0.0/15 224.0.0.0/4 240.0.0.0/4 ::/128 ::1/128 64:ff9b::/96 fc00::/7 "
-     "fe80::/10 fec0::/10 ff00::/8"},
+    {"to_private", "dst", ACL_PRIVATE},
     {"CONNECT", "method", "CONNECT"},
     {"ssl::certHasExpired", "ssl_error", "X509_V_ERR_CERT_HAS_EXPIRED"},
     {"ssl::certNotYetValid", "ssl_error", "X509_V_ERR_CERT_NOT_YET_VALID"},

@@ -23,6 +23,12 @@
 #include "bt_module.h"
 #include "bt_sets.h"
 
+/* to_private: what no client from outside has any business with, all that is not the public internet. */
+#define ACL_PRIVATE                                                                                \
+    "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 "    \
+    "192.168.0.0/16 198.18.0.0/15 224.0.0.0/4 240.0.0.0/4 ::/128 ::1/128 64:ff9b::/96 fc00::/7 "   \
+    "fe80::/10 fec0::/10 ff00::/8"
+
 struct registry;
 struct acl;      /* one name with its values */
 struct acl_type; /* a type in use */

@@ -89,6 +89,12 @@
     X(background_begun, "background.begun", BT_COUNT, "exchanges", "Exchanges begun without a client, to renew what is stored.") \
     X(background_left, "background.left", BT_COUNT, "exchanges", "Clients that left or had enough, while a cache wanted the rest.") \
     X(background_refused, "background.too_many", BT_COUNT, "exchanges", "Not begun, or ended with their client, since a worker has 256 without a client already.") \
+    X(fetch_open, "fetch.open", BT_GAUGE, "exchanges", "Exchanges that modules have begun by themselves, under way.") \
+    X(fetch_begun, "fetch.begun", BT_COUNT, "exchanges", "Exchanges that modules have begun by themselves.") \
+    X(fetch_failed, "fetch.failed", BT_COUNT, "exchanges", "Of those, the ones without a whole answer: refused, failed, cut, late.") \
+    X(fetch_large, "fetch.large", BT_COUNT, "exchanges", "Of those, the ones whose answer was larger than the module wanted.") \
+    X(fetch_private, "fetch.private", BT_COUNT, "exchanges", "Of those, the ones refused since they would go to a private address.") \
+    X(fetch_refused, "fetch.too_many", BT_COUNT, "exchanges", "Not begun, since a worker has 1024 under way already.") \
     X(log_lines, "log.lines", BT_COUNT, "lines", "Access-log lines written.") \
     X(diagnostics_lost, "diagnostics.lost", BT_COUNT, "lines", "Lines of cache_log lost because its disk was full or would not take them.") \
     X(log_lost, "log.lost", BT_COUNT, "lines", "Access-log lines lost because their place could not take them.") \
