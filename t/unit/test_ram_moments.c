@@ -448,6 +448,89 @@ static void flights_meet(void **state)
     with_dice(any_flight, "flights", seconds_of(1));
 }
 
+/* ---- who follows asks for the state while who leads comes to the end ---- */
+
+enum { HALF = 5000, TOTAL = 9000 };
+static struct store_writer *led;
+
+static void add(size_t from, size_t to)
+{
+    bt_str piece = {(char *)members[now].body + from, to - from};
+
+    if (!store->write(led, &piece, 1))
+        fault("not taken");
+}
+
+static void lead_half(void)
+{
+    struct flight *flight = &members[now].flight;
+    struct store_meta meta = {.stored = 1000 + hot()};
+    char name[32], head[40];
+
+    kit_body_make(members[now].body, hot(), TOTAL);
+    if (flight_join(flight, kit_key(name, hot()), nothing, NULL) != FLIGHT_LEAD)
+        fault("does not lead");
+    led = store->begin(kit_key(name, hot()), &meta, kit_head(head, hot(), 0), -1);
+    flight_growing(flight, led);
+    add(0, HALF);
+    flight_grown(flight);
+}
+
+static void lead_rest(void)
+{
+    add(HALF, TOTAL);
+    flight_grown(&members[now].flight);
+    flight_whole(&members[now].flight, store->commit(led));
+    flight_leave(&members[now].flight);
+}
+
+static void follow_it(void)
+{
+    char name[32];
+
+    if (flight_join(&members[now].flight, kit_key(name, hot()), nothing, NULL) != FLIGHT_FOLLOW)
+        fault("does not follow");
+}
+
+static void ask(void)
+{
+    int64_t written, length;
+    enum flight_state state = flight_progress(&members[now].flight, &written, &length);
+
+    if (state == FLIGHT_WHOLE && (written != TOTAL || length != TOTAL))
+        fault("a part passes for the whole");
+    else if (state != FLIGHT_WHOLE && state != FLIGHT_GROWING)
+        fault("neither growing nor whole");
+}
+
+static void leave_it(void)
+{
+    flight_leave(&members[now].flight);
+}
+
+static bool go(int i, void (*op)(void), int32_t accesses)
+{
+    set_to(i, op);
+    return go_on(i, accesses);
+}
+
+static void asked_at_the_end(void **state)
+{
+    bool stopped = true;
+
+    (void)state;
+    for (int32_t at = 0; stopped; at++) {
+        scene_make(RAM_S3FIFO, SEGMENTS, BUCKETS);
+        go(0, lead_half, NEVER);
+        go(1, follow_it, NEVER);
+        stopped = go(1, ask, at);
+        go(0, lead_rest, NEVER);
+        go_on(1, NEVER);
+        go(1, leave_it, NEVER);
+        the_end();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +539,7 @@ int main(void)
         cmocka_unit_test_teardown(killed, tell_where),
         cmocka_unit_test_teardown(as_it_comes, tell_where),
         cmocka_unit_test_teardown(flights_meet, tell_where),
+        cmocka_unit_test(asked_at_the_end),
     };
 
     setvbuf(stdout, NULL, _IOLBF, 0); /* who waits for us sees that we are at work */
