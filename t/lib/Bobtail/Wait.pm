@@ -13,7 +13,7 @@ use Time::HiRes qw(sleep time);
 our @EXPORT = qw(patience wait_for readable writable slurp);
 
 # Seconds until a test gives up: more under a sanitizer or valgrind.
-sub patience { return $ENV{BT_WRAP} ? 60 : $ENV{SAN} ? 30 : 15 }
+sub patience { return $ENV{BT_WRAP} ? 90 : $ENV{SAN} ? 60 : 30 }
 
 # wait_for(sub { ... }, seconds): what the condition returned, or undef when it never held.
 sub wait_for
