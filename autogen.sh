@@ -65,6 +65,7 @@ needs_of() {
     case $1 in
     acl_geoip) echo HAVE_MAXMINDDB ;;
     tls) echo HAVE_OPENSSL ;;
+    lua) echo HAVE_LUA ;;
     esac
 }
 
@@ -248,6 +249,7 @@ libcrypt-dev header crypt.h
 optional_packages='
 libmaxminddb-dev header maxminddb.h
 libssl-dev header openssl/core.h
+liblua5.4-dev header lua5.4/lua.h
 '
 test_packages='
 perl command prove

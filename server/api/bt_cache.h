@@ -28,9 +28,18 @@ BT_API bt_str bt_rep_reason(struct bt_txn *);
  * for a name stands, also for a retry. Not for hop-by-hop fields, framing, Host, Via and
  * X-Forwarded-For, which are the server's. */
 BT_API void bt_upstream_set(struct bt_txn *, bt_str name, bt_str value);
+/* The same beside those of that name. */
+BT_API void bt_upstream_add(struct bt_txn *, bt_str name, bt_str value);
+/* As bt_req_header(), of what the origin will get by these. */
+BT_API bt_str bt_upstream_header(struct bt_txn *, bt_str name, size_t n);
 /* One field more in the final head that the client gets, wherever that comes from. Copied; control
  * bytes become blanks. */
 BT_API void bt_reply_add(struct bt_txn *, bt_str name, bt_str value);
+/* The same instead of all of that name; BT_STR_NONE: without it. Rules, logs and caches see the head that
+ * came. Not for framing and Connection. */
+BT_API void bt_reply_set(struct bt_txn *, bt_str name, bt_str value);
+/* As bt_rep_header(), of what the client will get by these. */
+BT_API bt_str bt_reply_header(struct bt_txn *, bt_str name, size_t n);
 
 /* Squid's word for how it was answered ("TCP_MEM_HIT"), a literal; stands against what the core
  * would say. A denial by a rule says its own; when the way up fails the core says TCP_MISS, and a hook

@@ -16,7 +16,7 @@
 #include "bt_types.h"
 
 #define BT_ABI_MAJOR 2 /* a row changed its shape: modules built before are refused */
-#define BT_ABI_MINOR 4 /* struct bt_module grew at its end: older modules still load */
+#define BT_ABI_MINOR 5 /* struct bt_module grew at its end: older modules still load */
 
 struct bt_error; /* gathers complaints about the configuration */
 struct bt_txn;   /* one exchange */
@@ -448,6 +448,9 @@ struct bt_module {
      * `module NAME off` forbids it. Since minor 3. */
     bool by_default;
     const struct bt_tls *tls; /* the one module that speaks TLS (bt_tls.h). Since minor 4 */
+    /* Asked once, after all setups: bits (1 << phase) of the phases whose hooks are wanted; the others
+     * cost nothing then. NULL: all. Since minor 5. */
+    unsigned (*phases)(void);
 };
 
 #define BT_MODULE(its_name, its_doc, ...)                                                          \

@@ -108,11 +108,20 @@ BT_API bt_str bt_note_get(struct bt_txn *, bt_str key, size_t n);
 /* ---- any field of any module, by name or Squid code ---- */
 
 BT_API bool bt_field_get(struct bt_txn *, bt_str name, bt_str arg, struct bt_value *out);
+/* The field of that very name; NULL: there is none. From .setup on; in there, the module that has it is
+ * loaded. */
+BT_API const struct bt_field *bt_field_find(bt_str name);
+/* Has a loaded module fields of that group: "client" for client.addr? */
+BT_API bool bt_field_group(bt_str group);
 
 /* ---- deciding ---- */
 
 /* What BT_REFUSE will say: a status, and the name of the error page ("ERR_ACCESS_DENIED"). */
 BT_API void bt_deny(struct bt_txn *, int status, const char *page);
+/* After bt_deny(): why, in a phrase, for the page. Copied. */
+BT_API void bt_deny_why(struct bt_txn *, bt_str);
+/* From .setup on: is there an error page of that name? */
+BT_API bool bt_page_known(bt_str name);
 /* What BT_ANSWER will deliver: `fields` are whole header lines, each ended by CRLF (or NONE). */
 BT_API void bt_answer(struct bt_txn *, int status, bt_str fields, bt_str body);
 /* The client's connection ends with the answer to this request. */

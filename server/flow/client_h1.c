@@ -36,9 +36,14 @@ static void h1_framing(struct bt_txn *txn, struct writer *w, int64_t length)
 
 static void h1_head(struct bt_txn *txn, int64_t length)
 {
-    struct header_pass *pass = header_pass_begin(HEADER_REPLY, txn, &txn->rep);
-    struct writer w = frame_writer(txn, &txn->rep, header_pass_room(pass));
-    char *from = w.at, *own;
+    struct header_pass *pass;
+    struct writer w;
+    char *from, *own;
+
+    heads_hide_reply(txn);
+    pass = header_pass_begin(HEADER_REPLY, txn, &txn->rep);
+    w = frame_writer(txn, &txn->rep, header_pass_room(pass));
+    from = w.at;
 
     writer_status_line(&w, txn->rep.status, txn->rep.reason);
     own = w.at;
@@ -46,6 +51,7 @@ static void h1_head(struct bt_txn *txn, int64_t length)
         hop_via(&w, &txn->rep, core->via_text);
     header_pass_lines(pass, &w, own);
     header_pass_fields(pass, &w, &txn->rep);
+    heads_show_reply(txn);
     own = w.at;
     writer_str(&w, txn->answer_fields);
     writer_str(&w, txn->reply_fields);

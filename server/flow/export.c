@@ -4,6 +4,7 @@
 #include "bt.h"
 #include "flow/core.h"
 #include "flow/limits.h"
+#include "flow/pages.h"
 #include "flow/serve.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -185,6 +186,19 @@ void bt_deny(struct bt_txn *txn, int status, const char *page)
 {
     txn->deny_status = status;
     txn->deny_page = page;
+    txn->deny_detail = NULL;
+}
+
+void bt_deny_why(struct bt_txn *txn, bt_str why)
+{
+    txn->deny_detail = bt_str_copy(txn->arena, why).at;
+}
+
+bool bt_page_known(bt_str name)
+{
+    const char *near;
+
+    return pages_known(pages_name(name.at), &near) || pages_loaded(name);
 }
 
 void bt_last(struct bt_txn *txn)

@@ -756,6 +756,25 @@ static const struct bt_field rows[] = {
 };
 /* clang-format on */
 
+const struct bt_field *bt_field_find(bt_str name)
+{
+    return registry_field(generation_current->registry, name, NULL);
+}
+
+bool bt_field_group(bt_str group)
+{
+    const struct bt_module *const *module;
+    size_t n = registry_modules(generation_current->registry, &module);
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < module[i]->fields.n; k++) {
+            bt_str name = str_from(module[i]->fields.row[k].name);
+            if (str_starts(name, group) && name.len > group.len && name.at[group.len] == '.')
+                return true;
+        }
+    return false;
+}
+
 bool bt_field_get(struct bt_txn *txn, bt_str name, bt_str arg, struct bt_value *out)
 {
     struct registry *registry = generation_current->registry;

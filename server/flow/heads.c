@@ -4,6 +4,8 @@
  * instead is a list beside it, looked at while its head is written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/str.h"
 #include "bt_cache.h"
@@ -120,40 +122,92 @@ static bt_str clean(struct bt_arena *arena, bt_str value)
     return copy;
 }
 
-void bt_upstream_set(struct bt_txn *txn, bt_str name, bt_str value)
+/* Framing and the next hop are the server's, and the URL says the host. */
+static bool may_set(bt_str name)
 {
     enum header_id id = header_find(name);
-    struct overlay *o = txn->overlay;
 
-    /* Framing and the next hop are the server's, and the URL says the host. */
-    if ((header_flags(id) & (HEADER_HOP | HEADER_FRAMING)) != 0 || rewritten(id))
-        return;
-    while (o != NULL && !bt_str_eq_nocase(o->name, name))
-        o = o->next;
-    if (o == NULL) {
-        o = bt_alloc(txn->arena, sizeof *o);
-        o->name = clean(txn->arena, name);
-        o->next = txn->overlay;
-        txn->overlay = o;
-    }
-    o->value = clean(txn->arena, value);
-    txn->overlay_bytes += name.len + value.len + sizeof ": \r\n";
+    return (header_flags(id) & (HEADER_HOP | HEADER_FRAMING)) == 0 && !rewritten(id);
 }
 
-static const struct overlay *overlay_of(const struct bt_txn *txn, bt_str name)
+/* A list of what stands instead of the fields of those names, or (hiding) only takes them away. */
+static const struct overlay *overlay_find(const struct overlay *o, bt_str name)
 {
-    const struct overlay *o = txn->overlay;
-
     while (o != NULL && !bt_str_eq_nocase(o->name, name))
         o = o->next;
     return o;
 }
 
+static void overlay_drop(struct overlay **list, bt_str name)
+{
+    while (*list != NULL)
+        if (bt_str_eq_nocase((*list)->name, name))
+            *list = (*list)->next;
+        else
+            list = &(*list)->next;
+}
+
+static void overlay_add(struct bt_txn *txn, struct overlay **list, bt_str name, bt_str value)
+{
+    struct overlay *o = bt_alloc(txn->arena, sizeof *o);
+
+    o->name = clean(txn->arena, name);
+    o->value = clean(txn->arena, value);
+    while (*list != NULL)
+        list = &(*list)->next;
+    *list = o;
+    txn->overlay_bytes += name.len + value.len + sizeof ": \r\n";
+}
+
+void bt_upstream_set(struct bt_txn *txn, bt_str name, bt_str value)
+{
+    if (!may_set(name))
+        return;
+    overlay_drop(&txn->overlay, name);
+    overlay_add(txn, &txn->overlay, name, value);
+}
+
+void bt_upstream_add(struct bt_txn *txn, bt_str name, bt_str value)
+{
+    bt_str had;
+
+    if (!may_set(name))
+        return;
+    if (overlay_find(txn->overlay, name) == NULL)
+        for (size_t n = 0; (had = head_find(&txn->req, name, n)).at != NULL; n++)
+            overlay_add(txn, &txn->overlay, name, had);
+    overlay_add(txn, &txn->overlay, name, value);
+}
+
+bt_str bt_upstream_header(struct bt_txn *txn, bt_str name, size_t n)
+{
+    const struct overlay *o = overlay_find(txn->overlay, name);
+
+    if (o == NULL)
+        return head_find(&txn->req, name, n);
+    for (; o != NULL; o = overlay_find(o->next, name))
+        if (o->value.at != NULL && n-- == 0)
+            return o->value;
+    return BT_STR_NONE;
+}
+
+static void hide(struct head *head, const struct overlay *list)
+{
+    for (unsigned i = 0; i < head->n; i++)
+        if (!head->field[i].drop && overlay_find(list, head->field[i].name) != NULL)
+            head->field[i].drop = head->field[i].hidden = true;
+}
+
+static void show(struct head *head)
+{
+    for (unsigned i = 0; i < head->n; i++)
+        if (head->field[i].hidden)
+            head->field[i].drop = head->field[i].hidden = false;
+}
+
 void heads_hide(struct bt_txn *txn)
 {
-    for (unsigned i = 0; i < txn->req.n; i++)
-        if (!txn->req.field[i].drop && overlay_of(txn, txn->req.field[i].name) != NULL)
-            txn->req.field[i].drop = txn->req.field[i].hidden = true;
+    hide(&txn->req, txn->overlay);
 }
 
 void heads_overlay(struct bt_txn *txn, struct writer *w)
@@ -161,11 +215,19 @@ void heads_overlay(struct bt_txn *txn, struct writer *w)
     for (const struct overlay *o = txn->overlay; o != NULL; o = o->next)
         if (o->value.at != NULL)
             writer_field(w, o->name, o->value);
-    for (unsigned i = 0; i < txn->req.n; i++) {
-        struct head_field *field = &txn->req.field[i];
-        if (field->hidden)
-            field->drop = field->hidden = false;
-    }
+    show(&txn->req);
+}
+
+void heads_hide_reply(struct bt_txn *txn)
+{
+    if (txn->reply_hidden != NULL)
+        hide(&txn->rep, txn->reply_hidden);
+}
+
+void heads_show_reply(struct bt_txn *txn)
+{
+    if (txn->reply_hidden != NULL)
+        show(&txn->rep);
 }
 
 /* On every hit: so without printf(). What is there already is copied, but few have more than two. */
@@ -180,6 +242,74 @@ void bt_reply_add(struct bt_txn *txn, bt_str name, bt_str value)
     writer_field(&w, name, value);
     tidy(lines + had + name.len + 2, value.len);
     txn->reply_fields = (bt_str){lines, len};
+}
+
+/* The next of whole lines; false: there is none. */
+static bool next_line(bt_str *lines, bt_str *line, bt_str *name, bt_str *value)
+{
+    const char *end = lines->len > 0 ? memchr(lines->at, '\n', lines->len) : NULL, *colon;
+
+    if (end == NULL)
+        return false;
+    *line = (bt_str){lines->at, (size_t)(end - lines->at) + 1};
+    *lines = str_skip(*lines, line->len);
+    colon = memchr(line->at, ':', line->len);
+    *name = (bt_str){line->at, colon != NULL ? (size_t)(colon - line->at) : line->len};
+    *value = str_trim_space(str_skip(*line, name->len + (colon != NULL)));
+    return true;
+}
+
+static bool line_at(bt_str lines, bt_str wanted, size_t *n, bt_str *value)
+{
+    bt_str line, name;
+
+    while (next_line(&lines, &line, &name, value))
+        if (bt_str_eq_nocase(name, wanted) && (*n)-- == 0)
+            return true;
+    return false;
+}
+
+static bt_str lines_without(struct bt_txn *txn, bt_str lines, bt_str gone)
+{
+    bt_str rest = lines, line, name, value;
+    size_t first = 0;
+    char *out;
+    struct writer w;
+
+    if (!line_at(lines, gone, &first, &value))
+        return lines;
+    out = bt_alloc_raw(txn->arena, lines.len);
+    w = writer_on(out, lines.len);
+    while (next_line(&rest, &line, &name, &value))
+        if (!bt_str_eq_nocase(name, gone))
+            writer_str(&w, line);
+    return (bt_str){out, (size_t)(w.at - out)};
+}
+
+void bt_reply_set(struct bt_txn *txn, bt_str name, bt_str value)
+{
+    if ((header_flags(header_find(name)) & (HEADER_HOP | HEADER_FRAMING)) != 0)
+        return;
+    txn->reply_fields = lines_without(txn, txn->reply_fields, name);
+    txn->answer_fields = lines_without(txn, txn->answer_fields, name);
+    if (overlay_find(txn->reply_hidden, name) == NULL)
+        overlay_add(txn, &txn->reply_hidden, name, BT_STR_NONE);
+    if (value.at != NULL)
+        bt_reply_add(txn, name, value);
+}
+
+bt_str bt_reply_header(struct bt_txn *txn, bt_str name, size_t n)
+{
+    bt_str value = BT_STR_NONE;
+
+    if (overlay_find(txn->reply_hidden, name) == NULL)
+        for (size_t i = 0; (value = head_find(&txn->rep, name, i)).at != NULL; i++)
+            if (n-- == 0)
+                return value;
+    if (line_at(txn->answer_fields, name, &n, &value) ||
+        line_at(txn->reply_fields, name, &n, &value))
+        return value;
+    return BT_STR_NONE;
 }
 
 void bt_tag(struct bt_txn *txn, const char *tag)

@@ -116,6 +116,11 @@ bool pages_known(bt_str name, const char **near)
     return false;
 }
 
+bool pages_loaded(bt_str name)
+{
+    return table_find(&pages->by_name, name) != NULL;
+}
+
 bt_str pages_name(const char *page)
 {
     bt_str name = str_from(page), status, rest;

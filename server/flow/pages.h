@@ -45,6 +45,8 @@ enum { PAGES_MAX = 64 * 1024 };
 
 /* The status that goes with a name when nobody says another; 403 for names that are not ours. */
 int pages_status(bt_str name);
+/* There is a page of that name, the server's own or another. */
+bool pages_loaded(bt_str name);
 
 /* Whether a page of that name comes with the server, or is at least known to Squid; *near, when it
  * is not, is the one that was perhaps meant, or NULL. */

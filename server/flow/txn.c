@@ -240,7 +240,7 @@ enum go txn_phase(struct bt_txn *txn, enum bt_phase phase, bool *done)
             txn->deny_page = "ERR_ACCESS_DENIED";
         if (txn->deny_status == 0)
             txn->deny_status = pages_status(pages_name(txn->deny_page));
-        return txn_refuse(txn, txn->deny_status, txn->deny_page, NULL);
+        return txn_refuse(txn, txn->deny_status, txn->deny_page, txn->deny_detail);
     case BT_DROP:
         *done = false;
         if (!bt_without_client(txn))

@@ -145,6 +145,7 @@ struct bt_txn {
     struct upgrade *upgrade;       /* NULL: the client asks for no other protocol */
     struct overlay *overlay;       /* what the origin gets instead (heads.c); NULL: the request */
     size_t overlay_bytes;          /* room for it, at most */
+    struct overlay *reply_hidden;  /* what the client does not get of the response's head */
     bool req_marked;               /* its hop-by-hop fields are dropped */
 
     /* The way up. */
@@ -268,6 +269,9 @@ void heads_mark(struct bt_txn *);
  * them again. Between the two the request's fields are written. */
 void heads_hide(struct bt_txn *);
 void heads_overlay(struct bt_txn *, struct writer *);
+/* heads.c: likewise for bt_reply_set(), around the writing of the response's head. */
+void heads_hide_reply(struct bt_txn *);
+void heads_show_reply(struct bt_txn *);
 
 /* finish.c: count it, log it, ask the hooks of phase FINISH: once an exchange. */
 void finish_tell(struct bt_txn *);

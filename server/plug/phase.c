@@ -25,13 +25,19 @@ const char *phase_doc(enum bt_phase phase)
     return phases[phase].doc;
 }
 
+static bool wanted(const struct bt_module *module, enum bt_phase phase)
+{
+    return module->size <= offsetof(struct bt_module, phases) || module->phases == NULL ||
+           (module->phases() & 1u << phase) != 0;
+}
+
 static size_t count_hooks(const struct bt_module *const *modules, size_t n, enum bt_phase phase)
 {
     size_t sum = 0;
 
     for (size_t m = 0; m < n; m++)
         for (size_t i = 0; i < modules[m]->hooks.n; i++)
-            sum += modules[m]->hooks.row[i].phase == phase;
+            sum += modules[m]->hooks.row[i].phase == phase && wanted(modules[m], phase);
     return sum;
 }
 
@@ -40,7 +46,7 @@ static void fill_list(struct phase_hook *hook, const struct bt_module *const *mo
 {
     for (size_t m = 0; m < n; m++)
         for (size_t i = 0; i < modules[m]->hooks.n; i++)
-            if (modules[m]->hooks.row[i].phase == phase)
+            if (modules[m]->hooks.row[i].phase == phase && wanted(modules[m], phase))
                 *hook++ = (struct phase_hook){modules[m]->hooks.row[i].run, modules[m]};
 }
 

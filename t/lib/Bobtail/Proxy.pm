@@ -261,7 +261,7 @@ sub left_counted
 
     # It keeps what it has.
     delete @before{qw(cache.size cache.used cache.live cache.bodies cache.objects cache.oldest
-        tls.leaves tls.leaf_bytes tls.shared_leaves tls.shared_leaf_bytes tls.shared_leaf_room tls.ca_days)};
+        tls.leaves tls.leaf_bytes tls.shared_leaves tls.shared_leaf_bytes tls.shared_leaf_room tls.ca_days lua.memory)};
     wait_for(sub {
         %now = %{ stats($self, '--kind', 'gauge') };
         @off = grep { ($now{$_} // 0) != ($before{$_} // 0) } sort keys %before;

@@ -1,0 +1,306 @@
+/* txn.c - `txn` of scripts: every field of every module by its name, and what can be set.
+ *
+ * txn["client.addr"] and txn.client.addr are the same; the second makes a small object for the group.
+ * Nothing is built in advance: a name is looked up in the registry of fields when it is read.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "state.h"
+
+/* Short names for what is asked most. */
+static const struct {
+    const char *name, *field;
+} short_names[] = {
+    {"method", "req.method"},   {"url", "req.url"},    {"scheme", "req.scheme"},
+    {"host", "req.host"},       {"port", "req.port"},  {"path", "req.path"},
+    {"ip", "client.addr"},      {"user", "user.name"}, {"id", "txn.number"},
+    {"listener", "local.name"}, {"sni", "tls.sni"},
+};
+
+/* ---- fields ---- */
+
+static enum bt_phase phase_of(enum hook hook)
+{
+    static const enum bt_phase phases[HOOK_END] = {
+        [HOOK_INIT] = BT_AT_ACCEPT,       [HOOK_WORKER] = BT_AT_ACCEPT,
+        [HOOK_ACCEPT] = BT_AT_ACCEPT,     [HOOK_HELLO] = BT_AT_HELLO,
+        [HOOK_REQUEST] = BT_AT_REQUEST,   [HOOK_LOOKUP] = BT_AT_LOOKUP,
+        [HOOK_UPSTREAM] = BT_AT_UPSTREAM, [HOOK_RESPONSE] = BT_AT_RESPONSE,
+        [HOOK_ERROR] = BT_AT_RESPONSE,    [HOOK_FINISH] = BT_AT_FINISH,
+        [HOOK_ACL] = BT_AT_FINISH, /* the list knows when it is asked */
+        [HOOK_TIMER] = BT_AT_FINISH};
+
+    return phases[hook];
+}
+
+static void push_addr(lua_State *L, const struct sockaddr *addr)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+
+    if (addr->sa_family == AF_INET)
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)addr)->sin_addr, text,
+                  sizeof text);
+    else if (addr->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr, text,
+                  sizeof text);
+    if (text[0] != '\0')
+        lua_pushstring(L, text);
+    else
+        lua_pushnil(L);
+}
+
+static int push_field(lua_State *L, struct bt_txn *txn, const struct bt_field *field, bt_str arg)
+{
+    struct bt_value value;
+
+    if (field->earliest > phase_of(call_hook(L)))
+        return luaL_error(L, "%s is not known yet in %s", field->name, hook_name(call_hook(L)));
+    if (!field->get(txn, arg, &value)) {
+        lua_pushnil(L);
+        return 1;
+    }
+    switch (value.kind) {
+    case BT_TEXT:
+        if (value.text.at != NULL)
+            lua_pushlstring(L, value.text.at, value.text.len);
+        else
+            lua_pushnil(L);
+        break;
+    case BT_INT:
+        lua_pushinteger(L, value.num);
+        break;
+    case BT_ADDR:
+        push_addr(L, value.addr);
+        break;
+    }
+    return 1;
+}
+
+static bool is_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+/* Each dotted name of the text, and what follows its dots: txn.geo.country is geo.country. */
+void fields_want(bt_str source)
+{
+    size_t i = 0;
+
+    while (i < source.len) {
+        size_t from = i;
+        while (i < source.len && is_name(source.at[i]))
+            i++;
+        for (size_t at = from; at < i && i - from < 100; at++)
+            if ((at == from || source.at[at - 1] == '.') && source.at[at] != '.' &&
+                memchr(source.at + at, '.', i - at) != NULL)
+                (void)bt_field_find((bt_str){source.at + at, i - at});
+        i += i == from;
+    }
+}
+
+/* ---- groups: txn.client ---- */
+
+struct group {
+    size_t len;
+    char name[]; /* "client." */
+};
+
+static int push_group(lua_State *L, const char *name, size_t len)
+{
+    struct group *group = lua_newuserdatauv(L, sizeof *group + len + 1, 1);
+
+    group->len = len + 1;
+    memcpy(group->name, name, len);
+    group->name[len] = '.';
+    luaL_setmetatable(L, "group");
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 1);
+    return 1;
+}
+
+static int group_index(lua_State *L)
+{
+    const struct group *group = luaL_checkudata(L, 1, "group");
+    char text[100];
+    size_t len;
+    const char *key = luaL_checklstring(L, 2, &len);
+    const struct bt_field *field;
+    struct bt_txn *txn;
+
+    lua_getiuservalue(L, 1, 1);
+    txn = exchange_check(L, -1);
+    if (strcmp(key, "headers") == 0 && group->len == 4 &&
+        (memcmp(group->name, "req", 3) == 0 || memcmp(group->name, "rep", 3) == 0))
+        return headers_push(L, lua_gettop(L), group->name[2] == 'p');
+    if (group->len + len > sizeof text)
+        return luaL_error(L, "there is no field of that name");
+    memcpy(text, group->name, group->len);
+    memcpy(text + group->len, key, len);
+    field = bt_field_find((bt_str){text, group->len + len});
+    if (field == NULL)
+        return luaL_error(L, "there is no field %.*s%s", (int)group->len, group->name, key);
+    return push_field(L, txn, field, BT_STR_NONE);
+}
+
+static const struct binding group_rows[] = {
+    {"__index", IN_ANY, NULL, NULL, NULL, group_index},
+};
+static const struct library group = {"group", NULL, group_rows, 1};
+const struct library *const group_kind = &group;
+
+/* ---- txn[...] ---- */
+
+static const char *field_name(const char *key)
+{
+    for (size_t i = 0; i < sizeof short_names / sizeof *short_names; i++)
+        if (strcmp(short_names[i].name, key) == 0)
+            return short_names[i].field;
+    return key;
+}
+
+static int push_ctx(lua_State *L)
+{
+    if (lua_getiuservalue(L, 1, 1) == LUA_TTABLE)
+        return 1;
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, 1, 1);
+    return 1;
+}
+
+/* Upvalue: methods, and groups and fields that were met. */
+static int txn_index(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+    size_t len;
+    const char *key = luaL_checklstring(L, 2, &len), *name;
+    const struct bt_field *field = NULL;
+
+    lua_settop(L, 2);
+    lua_pushvalue(L, 2);
+    switch (lua_rawget(L, lua_upvalueindex(1))) {
+    case LUA_TFUNCTION:
+        return 1;
+    case LUA_TLIGHTUSERDATA:
+        return push_field(L, txn, lua_touserdata(L, -1), BT_STR_NONE);
+    case LUA_TBOOLEAN:
+        return push_group(L, key, len);
+    default:
+        break;
+    }
+    if (strcmp(key, "ctx") == 0)
+        return push_ctx(L);
+    if (strcmp(key, "status") == 0) {
+        lua_pushinteger(L, bt_status(txn));
+        return 1;
+    }
+    name = field_name(key);
+    field = bt_field_find((bt_str){name, strlen(name)});
+    lua_pushvalue(L, 2);
+    if (field != NULL)
+        lua_pushlightuserdata(L, (void *)(uintptr_t)field);
+    else if (bt_field_group((bt_str){key, len}))
+        lua_pushboolean(L, 1);
+    else
+        return luaL_error(L, "an exchange has no '%s'", key);
+    lua_rawset(L, lua_upvalueindex(1));
+    return field != NULL ? push_field(L, txn, field, BT_STR_NONE) : push_group(L, key, len);
+}
+
+static int txn_newindex(lua_State *L)
+{
+    return luaL_error(L,
+                      "an exchange cannot be written to; what you want to keep goes into txn.ctx, "
+                      "and txn:set_...() changes it");
+}
+
+/* ---- methods ---- */
+
+static bt_str text_arg(lua_State *L, int at)
+{
+    bt_str text;
+
+    text.at = luaL_checklstring(L, at, &text.len);
+    return text;
+}
+
+/* What would be a line of its own somewhere. */
+static bt_str line_arg(lua_State *L, int at)
+{
+    bt_str text = text_arg(L, at);
+
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] == '\r' || text.at[i] == '\n' || text.at[i] == '\0')
+            luaL_argerror(L, at, "there are line ends or NUL in it");
+    return text;
+}
+
+static int get_field(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+    bt_str name = text_arg(L, 2);
+    const struct bt_field *field = bt_field_find(name);
+
+    if (field == NULL)
+        return luaL_error(L, "there is no field %s", name.at);
+    return push_field(L, txn, field, lua_isnoneornil(L, 3) ? BT_STR_NONE : text_arg(L, 3));
+}
+
+static int set_note(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+    bt_str key = line_arg(L, 2), got;
+
+    if (!lua_isnoneornil(L, 3)) {
+        bt_note_set(txn, BT_NOTE_EXCHANGE, key, line_arg(L, 3));
+        return 0;
+    }
+    got = bt_note_get(txn, key, 0);
+    if (got.at == NULL)
+        return 0;
+    lua_pushlstring(L, got.at, got.len);
+    return 1;
+}
+
+static int set_tag(lua_State *L)
+{
+    bt_who_set(exchange_check(L, 1), BT_WHO_TAG, line_arg(L, 2));
+    return 0;
+}
+
+static int set_log(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+    bt_str name = line_arg(L, 2);
+
+    exchange_value(txn, name, text_arg(L, 3));
+    return 0;
+}
+
+static const struct binding rows[] = {
+    {"__index", IN_ANY, "txn[name] -> value",
+     "Any field (see the list of fields), as text or number; nil: there is none. Also with a dot between "
+     "its parts, txn.client.addr. Short names: method, url, scheme, host, port, path, ip, user, id, "
+     "listener, sni. txn.status is that of the answer at hand; 0: there is none. A field that is not known yet in that hook is an error.",
+     "bt.log(txn.client.addr .. \" \" .. txn[\"req.host\"] .. \" \" .. txn.method)", txn_index},
+    {"__newindex", IN_ANY, NULL, NULL, NULL, txn_newindex},
+    {"ctx", IN_EXCHANGE, "txn.ctx",
+     "A table of the script's own, as long as the exchange, for all its hooks.",
+     "txn.ctx.seen = true", NULL},
+    {"field", IN_EXCHANGE, "txn:field(name [, argument]) -> value",
+     "A field with an argument, as in log formats: %{argument}code.",
+     "bt.log(tostring(txn:field(\"req.header\", \"Host\")))", get_field},
+    {"note", IN_EXCHANGE, "txn:note(key [, value]) -> value",
+     "Set a note, which ACLs of type note, logs and helpers see; or read the first one of that key.",
+     "txn:note(\"department\", \"lab\")", set_note},
+    {"tag", IN_EXCHANGE, "txn:tag(text)",
+     "Set the tag, for ACLs of type tag; the first one stands.", "txn:tag(\"slow\")", set_tag},
+    {"log", IN_EXCHANGE, "txn:log(name, value)", "A value for %{name}lua in log formats.",
+     "txn:log(\"policy\", \"guest\")", set_log},
+};
+const struct library library_txn = {"txn", "The exchange at hand, the argument of hooks.", rows,
+                                    sizeof rows / sizeof *rows};
