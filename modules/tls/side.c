@@ -32,7 +32,7 @@ enum {
     RECORD = 16 * 1024, /* the most that one record carries */
     /* Bytes that a handshake may take: OpenSSL's own limits are for messages. */
     SHAKE_MAX = 256 * 1024,
-    IDLE_MAX = 64 /* reads of the socket that gave messages (tickets, keys), and no data */
+    IDLE_MAX = 4 /* reads of the socket that gave messages (tickets, keys), and no data */
 };
 
 static int64_t now_us(void)
