@@ -30,6 +30,14 @@
      .doc = "PEM file: certificates between origins and the authorities that are trusted, for "
             "origins that do not send theirs. They are not trusted themselves.",
      .offset = offsetof(struct tls_conf, intermediates)},
+    {.name = "sslproxy_fetch_intermediates",
+     .args = "off|on|any",
+     .preset = "on",
+     .doc = "Fetch certificates between origins and authorities that an origin does not send from "
+            "where its certificate says (http only). on: never from private addresses; any: from "
+            "them, too. http_access is asked, as for clients: transaction_initiator "
+            "certificate-fetching.",
+     .offset = offsetof(struct tls_conf, aia)},
     {.name = "tls_key_log",
      .args = "word fastacls",
      .doc =

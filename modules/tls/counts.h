@@ -52,11 +52,20 @@
     X(err_weak, "tls.errors_weak", BT_COUNT, "certificates", "Too short a key, too old a digest.") \
     X(err_other, "tls.errors_other", BT_COUNT, "certificates", "Any other fault.")
 
+#define AIA_COUNTERS(X)                                                                            \
+    X(aia_fetched, "tls.aia_fetched", BT_COUNT, "answers",                                         \
+      "Certificates, or bags of them, that origins did not send and that were fetched.")           \
+    X(aia_failed, "tls.aia_failed", BT_COUNT, "answers",                                           \
+      "Of those, the ones that could not be had, and are not asked for again for five minutes.")   \
+    X(aia_completed, "tls.aia_completed", BT_COUNT, "handshakes",                                  \
+      "With origins whose chain had no fault with what was fetched, now or before.")
+
 #include "bump_counts.h"
 #include "leaf_counts.h"
 
 #define TLS_COUNTERS(X)                                                                            \
-    SIDE_COUNTERS(X) SHARE_COUNTERS(X) VERIFY_COUNTERS(X) LEAF_COUNTERS(X) BUMP_COUNTERS(X)
+    SIDE_COUNTERS(X)                                                                               \
+    SHARE_COUNTERS(X) VERIFY_COUNTERS(X) AIA_COUNTERS(X) LEAF_COUNTERS(X) BUMP_COUNTERS(X)
 enum { TLS_COUNTERS(BT_ID_) N_end_ };
 
 #endif

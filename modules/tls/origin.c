@@ -15,6 +15,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include "aia.h"
 #include "config.h"
 #include "counts.h"
 #include "kept.h"
@@ -30,6 +31,7 @@ enum {
 struct tls_origin {
     struct bt_txn *txn;    /* while the handshake goes on; NULL: it is over */
     struct tls_peer *kept; /* of the session that is offered; NULL: none is */
+    struct aia_wait aia;   /* for a certificate that the origin did not send */
     bt_str who;            /* the name or address that the certificate must be for */
     char key[];            /* "host:port", for kept.h */
 };
@@ -95,12 +97,19 @@ static void fault_add(struct tls_peer *peer, int code, int depth)
     for (unsigned i = 0; i < peer->errors; i++)
         if (peer->error[i].code == code && peer->error[i].depth == depth)
             return;
-    count_fault(code);
     if (peer->errors == TLS_ERRORS_MAX) {
         peer->flooded = true;
         return;
     }
     peer->error[peer->errors++] = (struct tls_error){.code = code, .depth = depth};
+}
+
+static void faults_count(const struct tls_peer *peer)
+{
+    for (unsigned i = 0; i < peer->errors; i++)
+        count_fault(peer->error[i].code);
+    if (peer->flooded)
+        count_fault(X509_V_ERR_UNSPECIFIED);
 }
 
 /* Whether sslproxy_cert_error lets that pass, for this exchange. */
@@ -186,34 +195,74 @@ static int foreign_find(const X509_NAME *name)
     return -1;
 }
 
-/* What the origin sent and what may be missing in between; NULL: nothing is added. */
-static STACK_OF(X509) * with_foreign(X509_STORE_CTX *store)
+/* Certificates on the way to an authority, the origin's first. */
+struct way {
+    STACK_OF(X509) * certs;
+    int most;     /* that may be in it */
+    bool fetched; /* some were */
+};
+
+static void way_foreign(struct way *way, const X509_NAME *issuer)
 {
-    STACK_OF(X509) *all = foreign != NULL ? sk_X509_dup(X509_STORE_CTX_get0_untrusted(store))
-                                          : NULL;
-    int sent = sk_X509_num(all);
+    for (int at = foreign_find(issuer); at >= 0 && at < sk_X509_num(foreign); at++) {
+        X509 *more = sk_X509_value(foreign, at); /* several: one that was renewed */
 
-    for (int i = 0; all != NULL && i < sk_X509_num(all) && i < sent + DEPTH_MAX; i++) {
-        const X509_NAME *issuer = X509_get_issuer_name(sk_X509_value(all, i));
-        int at;
-
-        if (has_subject(all, issuer) || (at = foreign_find(issuer)) < 0)
-            continue;
-        for (; at < sk_X509_num(foreign) && sk_X509_num(all) < sent + DEPTH_MAX; at++) {
-            X509 *more = sk_X509_value(foreign, at); /* several: one that was renewed */
-
-            if (X509_NAME_cmp(X509_get_subject_name(more), issuer) != 0)
-                break;
-            (void)sk_X509_push(all, more);
-        }
+        if (X509_NAME_cmp(X509_get_subject_name(more), issuer) != 0 ||
+            sk_X509_num(way->certs) >= way->most)
+            break;
+        (void)sk_X509_push(way->certs, more);
     }
-    return all;
+}
+
+static void way_fetched(struct way *way, const X509 *cert)
+{
+    STACK_OF(X509) *known = aia_known(cert);
+
+    for (int i = 0; i < sk_X509_num(known) && sk_X509_num(way->certs) < way->most; i++) {
+        (void)sk_X509_push(way->certs, sk_X509_value(known, i));
+        way->fetched = true;
+    }
+}
+
+/* What the origin sent and what may be missing in between; .certs NULL: nothing can be added. */
+static struct way way_find(X509_STORE_CTX *store)
+{
+    struct way way = {.certs = NULL};
+
+    if (foreign == NULL && !aia_any())
+        return way;
+    way.certs = sk_X509_dup(X509_STORE_CTX_get0_untrusted(store));
+    way.most = sk_X509_num(way.certs) + DEPTH_MAX;
+    for (int i = 0; i < sk_X509_num(way.certs); i++) {
+        const X509 *cert = sk_X509_value(way.certs, i);
+        const X509_NAME *issuer = X509_get_issuer_name(cert);
+
+        if (!has_subject(way.certs, issuer))
+            way_foreign(&way, issuer);
+        if (!has_subject(way.certs, issuer))
+            way_fetched(&way, cert);
+    }
+    return way;
+}
+
+/* The certificate whose issuer is missing; NULL: none is. */
+static const X509 *unsigned_one(X509_STORE_CTX *store, const struct tls_peer *peer)
+{
+    STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(store);
+    bool missing = false;
+
+    for (unsigned i = 0; i < peer->errors; i++)
+        missing |= peer->error[i].code == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT ||
+                   peer->error[i].code == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY ||
+                   peer->error[i].code == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE;
+    return missing ? sk_X509_value(chain, sk_X509_num(chain) - 1) : NULL;
 }
 
 static void verify_chain(X509_STORE_CTX *store, struct tls_peer *peer)
 {
     X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(store);
-    STACK_OF(X509) *sent = X509_STORE_CTX_get0_untrusted(store), *all;
+    STACK_OF(X509) *sent = X509_STORE_CTX_get0_untrusted(store);
+    struct way way;
 
     if (sk_X509_num(sent) > CHAIN_MAX) {
         fault_add(peer, X509_V_ERR_CERT_CHAIN_TOO_LONG, 0);
@@ -223,18 +272,19 @@ static void verify_chain(X509_STORE_CTX *store, struct tls_peer *peer)
     X509_VERIFY_PARAM_set_auth_level(param, auth_level);
     X509_VERIFY_PARAM_set_time(param, (time_t)(bt_wall_ms() / 1000));
     X509_STORE_CTX_set_verify_cb(store, collect);
-    all = with_foreign(store);
-    if (all != NULL)
-        X509_STORE_CTX_set0_untrusted(store, all);
+    way = way_find(store);
+    if (way.certs != NULL)
+        X509_STORE_CTX_set0_untrusted(store, way.certs);
     if (X509_verify_cert(store) != 1 && peer->errors == 0)
         fault_add(peer,
                   X509_STORE_CTX_get_error(store) != X509_V_OK ? X509_STORE_CTX_get_error(store)
                                                                : X509_V_ERR_UNSPECIFIED,
                   0);
-    if (all != NULL) {
+    if (way.certs != NULL) {
         X509_STORE_CTX_set0_untrusted(store, sent);
-        sk_X509_free(all);
+        sk_X509_free(way.certs);
     }
+    bt_count_by(aia_completed, way.fetched && peer->errors == 0);
     ERR_clear_error();
 }
 
@@ -260,8 +310,14 @@ static int verify(X509_STORE_CTX *store, void *arg)
     tls_peer_release(side->peer);
     side->peer = peer;
     verify_chain(store, peer);
+    if (!tls_conf->outgoing.dont_verify_peer &&
+        aia_fetch(&side->origin->aia, unsigned_one(store, peer), side->origin->txn)) {
+        (void)SSL_set_retry_verify(side->ssl); /* all of it again when it came */
+        return 1;
+    }
     if (!tls_conf->outgoing.dont_verify_domain && !verify_host(cert, side->origin->who))
         fault_add(peer, VERIFY_WRONG_HOST, 0);
+    faults_count(peer);
     error = judge(side->origin->txn, peer);
     X509_STORE_CTX_set_error(store, error != NULL ? alert_code(error->code) : X509_V_OK);
     if (error == NULL)
@@ -284,6 +340,7 @@ static int stapled(SSL *ssl, void *arg)
                         SSL_CTX_get_cert_store(context)))
         return 1;
     fault_add(side->peer, X509_V_ERR_CERT_REVOKED, 0);
+    count_fault(X509_V_ERR_CERT_REVOKED);
     error = judge(side->origin->txn, side->peer);
     if (error != NULL)
         refuse(side, error);
@@ -370,6 +427,7 @@ static int session_new(SSL *ssl, SSL_SESSION *session)
 
 static void origin_closed(struct bt_tls_side *side)
 {
+    aia_leave(&side->origin->aia);
     tls_peer_release(side->origin->kept);
     free(side->origin);
     side->origin = NULL;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "aia.h"
 #include "config.h"
 #include "counts.h"
 #include "keylog.h"
@@ -74,6 +75,7 @@ static bool start(void *conf)
 static void stop(void *conf)
 {
     (void)conf;
+    aia_stop();
     leaf_stop();
 }
 

@@ -8,6 +8,7 @@
  *   kept.c      sessions with origins, for the next connection
  *   share.c     sessions of clients, for any worker
  *   staple.c    OCSP responses that come in the handshake
+ *   aia.c       certificates that origins do not send, fetched
  *   keylog.c    secrets in a file, for who must read a capture
  *   verify.c    what is wrong with a certificate: names of errors, whom it is for
  *   leaf.c      forged certificates: made beside the loop, kept for all workers; leaf.h lists its files
@@ -54,7 +55,7 @@ struct tls_conf {
     bt_str intermediates;     /* sslproxy_foreign_intermediate_certs: a file */
     bt_size session_cache;    /* sslproxy_session_cache_size */
     bt_duration session_ttl;  /* sslproxy_session_ttl */
-    bool aia;                 /* sslproxy_fetch_intermediates */
+    int64_t aia;              /* sslproxy_fetch_intermediates: enum aia_mode */
     struct key_log *key_logs; /* tls_key_log: keylog.c */
 };
 extern struct tls_conf *tls_conf; /* from .setup on */
