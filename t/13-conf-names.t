@@ -106,8 +106,6 @@ refused($_) for split /\n/, <<'LINES';
 spoof_client_ip allow all
 host_verify_strict on
 cachemgr_passwd secret all
-url_rewrite_program /bin/true -x
-redirect_program /bin/true
 delay_pools 2
 client_delay_pools 1
 response_delay_pool slow aggregate-restore=1000

@@ -56,12 +56,15 @@ struct bt_helper_pair {
 };
 struct bt_helper_reply {
     enum bt_helper_result result;
+    bool late;   /* LOST, since nothing was said in time */
     bt_str text; /* what stands behind the word and is no pair */
     const struct bt_helper_pair *pair;
     size_t n;
 };
 /* The value of the first pair of that key; BT_STR_NONE: there is none. */
 BT_API bt_str bt_helper_value(const struct bt_helper_reply *, const char *key);
+/* A line as if a helper had answered it (without a channel's number); lives in the arena. */
+BT_API const struct bt_helper_reply *bt_helper_reply_of(struct bt_arena *, bt_str line);
 
 /* One question; stands in the asker's memory, zeroed, until it is answered or given up. */
 struct bt_helper_ask {

@@ -39,32 +39,6 @@ KNOWN("delay_pool_uses_indirect_client", "on|off", "it speaks of delay_pools"),
     KNOWN_UNIT("authenticate_ttl", "duration", "seconds", NO_LOGIN),
 #undef NO_LOGIN
 
-    /* ---- helpers ---- */
-    UNBUILT_BUT("url_rewrite_program", "none|command", "none",
-                "URLs that it changes or blocks would be fetched as they are"),
-    ALIAS("redirect_program", "url_rewrite_program"),
-#define NO_REWRITE "it speaks of url_rewrite_program"
-    {.name = "url_rewrite_children",
-     .args = "int(0..) options",
-     .options = BT_ROWS(children_options),
-     .status = BT_IGNORED,
-     .note = NO_REWRITE},
-    ALIAS("redirect_children", "url_rewrite_children"),
-    KNOWN("url_rewrite_host_header", "on|off", NO_REWRITE),
-    ALIAS("redirect_rewrites_host_header", "url_rewrite_host_header"),
-    KNOWN_RULES("url_rewrite_access", "allow|deny acls+", "deny *", BT_AT_REQUEST, NO_REWRITE),
-    ALIAS("redirector_access", "url_rewrite_access"),
-    KNOWN("url_rewrite_bypass", "on|off", NO_REWRITE),
-    ALIAS("redirector_bypass", "url_rewrite_bypass"),
-    KNOWN("url_rewrite_extras", "format", NO_REWRITE),
-    {.name = "url_rewrite_timeout",
-     .args = "duration options",
-     .unit = "seconds",
-     .options = BT_ROWS(rewrite_timeout_options),
-     .status = BT_IGNORED,
-     .note = NO_REWRITE},
-#undef NO_REWRITE
-
     /* ---- headers ---- */
     KNOWN("check_hostnames", "on|off", "host names are checked in any case"),
     KNOWN("allow_underscore", "on|off", "underscores are letters in host names"),

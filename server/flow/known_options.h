@@ -163,11 +163,6 @@ static const struct bt_option adaptation_options[] = {
     FLAG("tls-disable"),
 };
 
-static const struct bt_option rewrite_timeout_options[] = {
-    OPTION("on_timeout", "fail|bypass|retry|use_configured_response"),
-    OPTION("response", "word"),
-};
-
 static const struct bt_option affinity_options[] = {
     OPTION("process_numbers", "word"),
     OPTION("cores", "word"),

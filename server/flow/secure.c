@@ -53,8 +53,8 @@ static bt_str origin_host(struct bt_txn *txn)
     const struct inside *in = txn->session->inside;
     bt_str host = txn->url.host;
 
-    if (in == NULL || txn->asked != NULL || bt_str_eq(host, in->name) || bt_str_eq(host, in->host) ||
-        secure_tls()->covers(txn, host) != BT_YES)
+    if (in == NULL || txn->asked != NULL || bt_str_eq(host, in->name) ||
+        bt_str_eq(host, in->host) || secure_tls()->covers(txn, host) != BT_YES)
         return host;
     return in->name;
 }

@@ -51,7 +51,7 @@ struct bt_helper_job {
     struct timeout timeout;
     int64_t asked_us, sent_us;
     unsigned tries;
-    bool queued;
+    bool queued, late;
     size_t len;
     char line[];
 };
@@ -129,12 +129,14 @@ static void job_done(struct bt_helper_job *job, const struct bt_helper_reply *re
 
 static void tell_lost(struct deferred *deferred)
 {
-    static const struct bt_helper_reply lost = {.result = BT_HELPER_LOST, .text = {"", 0}};
+    struct bt_helper_reply lost = {.result = BT_HELPER_LOST, .text = {"", 0}};
     struct bt_helper *pool = LIST_OF(deferred, struct bt_helper, tell);
     struct bt_helper_job *job;
 
-    while ((job = LIST_FIRST(&pool->told, struct bt_helper_job, link)) != NULL)
+    while ((job = LIST_FIRST(&pool->told, struct bt_helper_job, link)) != NULL) {
+        lost.late = job->late;
         job_done(job, &lost);
+    }
     dispatch(pool);
 }
 
@@ -507,6 +509,7 @@ static void job_expired(struct timeout *timeout)
         if (hung)
             proc_died(proc, true);
     }
+    job->late = true;
     job_lose(job);
 }
 

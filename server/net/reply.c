@@ -225,3 +225,11 @@ bt_str bt_helper_word(struct bt_arena *arena, bt_str text, bool percent)
     *to = '\0';
     return str_span(out, to);
 }
+
+const struct bt_helper_reply *bt_helper_reply_of(struct bt_arena *arena, bt_str line)
+{
+    struct reply *reply = bt_alloc(arena, sizeof *reply);
+
+    reply_parse(reply, (char *)(uintptr_t)bt_str_copy(arena, line).at, line.len);
+    return &reply->said;
+}
