@@ -80,7 +80,8 @@ struct library {
     X(core)                                                                                        \
     X(verdict)                                                                                     \
     X(txn)                                                                                         \
-    X(headers)
+    X(headers)                                                                                     \
+    X(wait)
 #define LIBRARY_(id) extern const struct library library_##id;
 LIBRARIES(LIBRARY_)
 

@@ -22,7 +22,8 @@
 enum {
     FETCHES_MAX = 1024, /* of one worker */
     FIELDS_MAX = 64,
-    BODY_MAX = 1024 * 1024, /* of a request; of an answer, unless it is said */
+    BODY_MAX = 1024 * 1024,      /* of a request; of an answer, unless it is said */
+    HELD_MAX = 64 * 1024 * 1024, /* of all answers of a worker together */
     TIMEOUT_MS = 30 * 1000
 };
 
@@ -44,12 +45,14 @@ struct bt_fetch {
 
 static struct timeout_class timeouts;
 static unsigned n_fetches;
+static size_t held;
 
 static void fetch_free(struct bt_fetch *fetch)
 {
     timeout_clear(&fetch->timeout);
     deferred_cancel(&fetch->tell);
     free(fetch->field);
+    held -= fetch->cap;
     free(fetch->body);
     free(fetch);
     n_fetches--;
@@ -145,7 +148,14 @@ static bool body_add(struct bt_fetch *fetch, bt_str piece)
         return false;
     }
     if (fetch->len + piece.len > fetch->cap) {
-        fetch->cap = fetch->cap * 2 + piece.len;
+        size_t more = fetch->cap + piece.len;
+        if (held + more > HELD_MAX) {
+            count(fetch_large);
+            fail(fetch, "large", "the answers under way are too large together");
+            return false;
+        }
+        held += more;
+        fetch->cap += more;
         fetch->body = realloc(fetch->body, fetch->cap);
         CHECK(fetch->body != NULL);
     }
