@@ -16,13 +16,14 @@
 #include "bt_types.h"
 
 #define BT_ABI_MAJOR 2 /* a row changed its shape: modules built before are refused */
-#define BT_ABI_MINOR 5 /* struct bt_module grew at its end: older modules still load */
+#define BT_ABI_MINOR 6 /* struct bt_module grew at its end: older modules still load */
 
 struct bt_error; /* gathers complaints about the configuration */
 struct bt_txn;   /* one exchange */
 struct bt_rules; /* a compiled list of rules */
 struct bt_acls;  /* the ACLs at the end of one line, compiled */
 struct bt_tls;   /* bt_tls.h */
+struct bt_route; /* bt_route.h */
 
 #define BT_ROWS(table)                                                                             \
     {                                                                                              \
@@ -451,6 +452,7 @@ struct bt_module {
     /* Asked once, after all setups: bits (1 << phase) of the phases whose hooks are wanted; the others
      * cost nothing then. NULL: all. Since minor 5. */
     unsigned (*phases)(void);
+    const struct bt_route *route; /* the one module that knows ways (bt_route.h). Since minor 6 */
 };
 
 #define BT_MODULE(its_name, its_doc, ...)                                                          \

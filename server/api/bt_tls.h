@@ -26,6 +26,7 @@
 #define BT_TLS_H
 
 #include "bt_module.h"
+#include "bt_route.h"
 #include "bt_transport.h"
 #include "bt_txn.h"
 
@@ -91,6 +92,9 @@ struct bt_tls {
     /* The proxy's side towards an origin, for an https URL or a CONNECT that is bumped. `host`: who it must
      * be (a name is said as SNI). NULL: no memory. */
     struct bt_tls_side *(*connect)(struct bt_txn *, int fd, bt_str host);
+    /* The same towards a parent of bt_route.h, by parent->tls, whose .context this module has set in its
+     * .setup. Nothing is forgiven to it but what its own words forgive. */
+    struct bt_tls_side *(*parent)(struct bt_txn *, int fd, const struct bt_parent *);
     /* Go on with the handshake, either side. Calls nobody; with WAIT, call it again when the socket is
      * readable or writable. READY stands: the other side is who it must be, or the rules forgive that
      * it is not. */

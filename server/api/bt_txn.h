@@ -114,6 +114,12 @@ BT_API const struct bt_field *bt_field_find(bt_str name);
 /* Has a loaded module fields of that group: "client" for client.addr? */
 BT_API bool bt_field_group(bt_str group);
 
+/* ---- where it goes ---- */
+
+/* The parent of that name (cache_peer), or "DIRECT": goes first among the ways, where rules and its
+ * health let it be one of them. Up to phase UPSTREAM; copied; the last call stands. */
+BT_API void bt_peer_set(struct bt_txn *, bt_str name);
+
 /* ---- deciding ---- */
 
 /* What BT_REFUSE will say: a status, and the name of the error page ("ERR_ACCESS_DENIED"). */

@@ -86,6 +86,10 @@ static enum go refuse_failed(struct bt_txn *txn, bool *done)
 /* Until all of it was taken by the network; a half-read request makes the session linger. */
 enum go step_refuse(struct bt_txn *txn)
 {
+    if (txn->probe != NULL) {
+        txn->step = STEP_finish;
+        return GO_ON;
+    }
     if (txn->failing) {
         bool done;
         enum go go = refuse_failed(txn, &done);

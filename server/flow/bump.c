@@ -57,6 +57,11 @@ bool bump_secures(const struct bt_txn *txn)
     return txn->bump != NULL && txn->bump->secures;
 }
 
+bool bump_under_way(const struct bt_txn *txn)
+{
+    return txn->bump != NULL && txn->step == STEP_bump;
+}
+
 /* Who the client asks for: what its hello says, else what CONNECT says. */
 static bt_str bump_name(struct bt_txn *txn)
 {
@@ -111,22 +116,6 @@ static enum go bump_close(struct bt_txn *txn)
         origin_release(txn);
     txn->step = STEP_finish;
     return GO_ON;
-}
-
-/* The origin's connection waits for the first request. */
-static void origin_hand_over(struct bt_txn *txn)
-{
-    struct origin *origin = txn->origin;
-
-    if (origin == NULL)
-        return;
-    txn->origin = NULL;
-    origin->owner = NULL;
-    origin->stream.ready = NULL;
-    if (core->server_persistent)
-        idle_put(origin);
-    else
-        origin_close(origin);
 }
 
 static void bump_inside(struct bt_txn *txn, const struct bump *b)

@@ -16,6 +16,8 @@ bool bump_secures(const struct bt_txn *);
 /* An answer about a failure is on its way (STEP_refuse): when it is an exchange that is being bumped the client
  * gets it over TLS. */
 void bump_failed(struct bt_txn *);
+/* Its origin is being connected, for a look or to speak TLS with it. */
+bool bump_under_way(const struct bt_txn *);
 void bump_start(void);
 
 #endif

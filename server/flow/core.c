@@ -232,6 +232,10 @@ static const struct bt_directive directives[] = {
              "How long new tries to reach an origin may begin after the first."),
     BT_SET_AS(CONF, forward_max_tries, "int(1..100)", "forward_max_tries", "25",
               "How often a request is tried before the client is told that it cannot be done."),
+    BT_SET(
+        CONF, retry_on_error, "retry_on_error", "off",
+        "on: an answer of 403, 500, 501 or 503 is taken for a way that leads nowhere, too, so that "
+        "the request goes to the next parent; 502 and 504 always are."),
     BT_SET(CONF, client_persistent, "client_persistent_connections", "on",
            "Keep client connections for more than one request."),
     BT_SET(CONF, server_persistent, "server_persistent_connections", "on",

@@ -47,6 +47,7 @@ struct core_conf {
     bt_duration forward_timeout, pconn_lifetime;
     int64_t dial_gap; /* happy_eyeballs_connect_timeout, ms */
     int64_t forward_max_tries;
+    bool retry_on_error;
     bool client_persistent, server_persistent, half_closed, v4_first;
     /* worked out by setup */
     bt_str via_text;    /* "host (bobtail/1.0)": what follows the version in Via */

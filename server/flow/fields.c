@@ -17,6 +17,7 @@
 #include "flow/access.h"
 #include "flow/core.h"
 #include "flow/logs.h"
+#include "flow/route.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "http/status.h"
@@ -184,6 +185,8 @@ FIELD(origin_port)
 FIELD(origin_name)
 {
     (void)arg;
+    if (route_parent(txn) != NULL)
+        return text(out, route_parent(txn)->name);
     return server_addr(txn) != NULL && text(out, txn->url.host);
 }
 

@@ -77,7 +77,9 @@ enum go step_finish(struct bt_txn *txn)
 {
     if (txn->ended != END_WHOLE)
         txn->keep_client = false;
-    if (txn->background)
+    if (txn->probe != NULL)
+        txn->told = true;
+    else if (txn->background)
         finish_background(txn);
     else if (!txn->told && txn->fetch != NULL)
         finish_fetch(txn);

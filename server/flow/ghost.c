@@ -104,6 +104,18 @@ void ghost_over(void)
     count_by(background_open, -1);
 }
 
+struct bt_txn *ghost_new(void)
+{
+    struct session *s;
+
+    if (!ghost_room())
+        return NULL;
+    s = session_ghost(NULL);
+    s->txn = txn_new(s, &client_none);
+    ghost_count();
+    return s->txn;
+}
+
 bool bt_without_client(struct bt_txn *txn)
 {
     return txn->client->nobody;

@@ -11,6 +11,8 @@
  * sink wants the rest; the exchange was logged, its session goes its own way, and txn->step is set.
  * false: nothing has changed, but that the sink may have been asked, and its body was cut. */
 BT_MUST bool ghost_leave(struct bt_txn *, enum txn_end);
+/* One of nobody's making, without a request yet. NULL: there are too many. */
+struct bt_txn *ghost_new(void);
 /* One of them has ended. */
 void ghost_over(void);
 

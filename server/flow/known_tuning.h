@@ -41,7 +41,6 @@
     KNOWN_UNIT("tcp_recv_bufsize", "size", "bytes", "the kernel sizes its buffers"),
     KNOWN("accept_filter", "word", "the kernel's default is good"),
     KNOWN("connect_retries", "int(0..10)", "forward_max_tries counts"),
-    KNOWN("retry_on_error", "on|off", "only requests that reached nobody are tried again"),
     KNOWN("happy_eyeballs_connect_gap", "int(-1..)", "RFC 8305 with its own numbers"),
     KNOWN("happy_eyeballs_connect_limit", "int(-1..)", "RFC 8305 with its own numbers"),
     KNOWN("eui_lookup", "on|off", "hardware addresses are not looked up"),

@@ -67,7 +67,7 @@ static bool is_machine(const struct sockaddr *addr)
     return false;
 }
 
-static bool is_own(const struct sockaddr *addr)
+bool own_is(const struct sockaddr *addr)
 {
     for (size_t i = 0; i < n_own; i++) {
         if (addr_port(&own[i].any) != addr_port(addr))
@@ -78,14 +78,6 @@ static bool is_own(const struct sockaddr *addr)
         if (addr_is_any(&own[i].any) && is_machine(addr))
             return true;
     }
-    return false;
-}
-
-bool own_is(const struct bt_txn *txn)
-{
-    for (size_t i = 0; i < txn->n_addrs; i++)
-        if (is_own(txn->addrs[i]))
-            return true;
     return false;
 }
 

@@ -8,9 +8,9 @@
 
 /* Worker: we listen on that descriptor. */
 void own_note(int fd);
-/* Whether one of the addresses that the exchange may be connected to is one of our own ports. */
-bool own_is(const struct bt_txn *);
-/* Is one of its addresses not one of the public internet (ACL to_private)? */
+/* Is that one of our own ports? */
+bool own_is(const struct sockaddr *);
+/* Is one of the addresses of the exchange's host not one of the public internet (ACL to_private)? */
 bool own_is_private(const struct bt_txn *);
 
 #endif

@@ -10,12 +10,13 @@
 #include "base/str.h"
 #include "flow/core.h"
 #include "flow/outgoing.h"
-#include "flow/secure.h"
+#include "flow/route.h"
 #include "stat/counts.h"
 
 struct pinned {
     struct origin *origin;
     struct session *session;
+    const struct bt_parent *parent; /* it leads through; NULL: it is direct */
     uint16_t port;
     size_t len;
     char host[];
@@ -38,13 +39,21 @@ static bool binds(bt_str value)
 
 static bool allowed(const struct bt_txn *txn)
 {
-    return !core->ports[txn->session->port].no_connection_auth;
+    const struct bt_parent *parent = route_parent(txn);
+
+    return !core->ports[txn->session->port].no_connection_auth &&
+           (parent == NULL || !parent->no_bound_login);
 }
 
 void pinned_note_request(struct bt_txn *txn)
 {
+    const struct bt_parent *parent = route_parent(txn);
+
     if (head_has(&txn->req, HEADER_AUTHORIZATION) &&
         binds(head_get(&txn->req, HEADER_AUTHORIZATION)))
+        txn->pin = true;
+    if (parent != NULL && parent->pass_login && head_has(&txn->req, HEADER_PROXY_AUTHORIZATION) &&
+        binds(head_get(&txn->req, HEADER_PROXY_AUTHORIZATION)))
         txn->pin = true;
 }
 
@@ -59,15 +68,19 @@ static void say_support(struct bt_txn *txn)
 
 void pinned_note_response(struct bt_txn *txn)
 {
+    const struct bt_parent *parent = route_parent(txn);
+    enum header_id challenge = HEADER_WWW_AUTHENTICATE;
     bool offered = false;
 
-    if (txn->rep.status != 401)
+    if (txn->rep.status == 407 && parent != NULL && parent->pass_login)
+        challenge = HEADER_PROXY_AUTHENTICATE;
+    else if (txn->rep.status != 401)
         return;
     for (unsigned i = 0; i < txn->rep.n; i++) {
         struct head_field *field = &txn->rep.field[i];
         bt_str rest = field->value, member;
         bool its = false;
-        if (field->id != HEADER_WWW_AUTHENTICATE)
+        if (field->id != challenge)
             continue;
         while (head_list_next(&rest, &member))
             its |= binds(member);
@@ -78,7 +91,7 @@ void pinned_note_response(struct bt_txn *txn)
     if (!offered)
         return;
     txn->pin = true;
-    if (allowed(txn))
+    if (allowed(txn) && challenge == HEADER_WWW_AUTHENTICATE)
         say_support(txn);
 }
 
@@ -123,15 +136,29 @@ void pinned_drop(struct session *s)
 /* Only an address that the rules were asked about, and from the address that they want. */
 static bool still_right(struct bt_txn *txn, const struct idle_peer *peer)
 {
-    if (!bt_str_eq((bt_str){peer->key, peer->key_len}, secure_key(txn)))
+    if (!bt_str_eq((bt_str){peer->key, peer->key_len}, route_key(txn)))
         return false;
-    for (size_t i = 0; i < txn->n_addrs; i++)
-        if (addr_same(txn->addrs[i], &peer->addr.any, true)) {
-            const struct sockaddr *from = outgoing_for(txn, txn->addrs[i]);
+    for (size_t i = 0; i < route_n_addrs(txn); i++)
+        if (addr_same(route_addr(txn, i), &peer->addr.any, true)) {
+            const struct sockaddr *from = outgoing_for(txn, route_addr(txn, i));
             return from == NULL ? peer->from.any.sa_family == AF_UNSPEC
                                 : addr_same(from, &peer->from.any, false);
         }
     return false;
+}
+
+static bool is_for(const struct pinned *pinned, const struct bt_txn *txn)
+{
+    return pinned != NULL && txn->req.method_id != METHOD_CONNECT &&
+           pinned->port == txn->url.port &&
+           bt_str_eq((bt_str){pinned->host, pinned->len}, txn->url.host);
+}
+
+const struct bt_parent *pinned_parent(const struct bt_txn *txn)
+{
+    const struct pinned *pinned = txn->session->pinned;
+
+    return is_for(pinned, txn) ? pinned->parent : NULL;
 }
 
 struct origin *pinned_take(struct bt_txn *txn)
@@ -139,8 +166,7 @@ struct origin *pinned_take(struct bt_txn *txn)
     struct session *s = txn->session;
     struct pinned *pinned = s->pinned;
 
-    if (pinned == NULL || txn->req.method_id == METHOD_CONNECT || pinned->port != txn->url.port ||
-        !bt_str_eq((bt_str){pinned->host, pinned->len}, txn->url.host) ||
+    if (!is_for(pinned, txn) || pinned->parent != route_parent(txn) ||
         !still_right(txn, pinned->origin->peer))
         return NULL;
     txn->pin = true;
@@ -162,8 +188,11 @@ void pinned_put(struct bt_txn *txn, struct origin *origin)
     pinned_drop(s);
     pinned = malloc(sizeof *pinned + txn->url.host.len);
     CHECK(pinned != NULL);
-    *pinned = (struct pinned){
-        .origin = origin, .session = s, .port = txn->url.port, .len = txn->url.host.len};
+    *pinned = (struct pinned){.origin = origin,
+                              .session = s,
+                              .parent = route_parent(txn),
+                              .port = txn->url.port,
+                              .len = txn->url.host.len};
     memcpy(pinned->host, txn->url.host.at, pinned->len);
     s->pinned = pinned;
     origin->owner = pinned;

@@ -17,6 +17,8 @@ void pinned_note_request(struct bt_txn *);
 void pinned_note_response(struct bt_txn *);
 /* The connection of the client for this request, now in use by it; NULL: there is none. */
 struct origin *pinned_take(struct bt_txn *);
+/* The parent that such a connection for this request leads to; NULL: none, or there is no connection. */
+const struct bt_parent *pinned_parent(const struct bt_txn *);
 /* The exchange is over: keep txn's connection for its client, or close it. */
 void pinned_put(struct bt_txn *, struct origin *);
 /* The client's connection ends. */

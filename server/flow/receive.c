@@ -7,6 +7,8 @@
 #include "bt_log.h"
 #include "flow/core.h"
 #include "flow/pinned.h"
+#include "flow/probe.h"
+#include "flow/route.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "flow/upgrade.h"
@@ -21,7 +23,8 @@ static enum go receive_bad(struct bt_txn *txn, const char *page, const char *det
 {
     count(origin_bad);
     txn->keep_origin = false;
-    return txn_fail(txn, 502, page, detail);
+    route_tell(txn, BT_PARENT_SILENT);
+    return route_fail(txn, 502, page, detail);
 }
 
 /* May another try begin? */
@@ -48,9 +51,11 @@ static enum go receive_nothing(struct bt_txn *txn, bool error)
     }
     if (input_len(&txn->from_origin) > 0)
         return receive_bad(txn, "ERR_INVALID_RESP", "the connection ended within the head");
-    if (error)
-        return txn_fail(txn, 502, "ERR_READ_ERROR", "the connection broke before the answer");
-    return txn_fail(txn, 502, "ERR_ZERO_SIZE_OBJECT", "the connection ended without an answer");
+    if (!txn->reused)
+        route_tell(txn, BT_PARENT_SILENT);
+    return route_fail(txn, 502, error ? "ERR_READ_ERROR" : "ERR_ZERO_SIZE_OBJECT",
+                      error ? "the connection broke before the answer"
+                            : "the connection ended without an answer");
 }
 
 /* Take the head of `len` bytes out of the input. */
@@ -77,6 +82,7 @@ static enum go receive_interim(struct bt_txn *txn)
     if (txn->rep.status == 101 && (upgrade_offer(txn).len == 0 || !txn->rep.upgrade))
         return receive_bad(txn, "ERR_INVALID_RESP", "101 Switching Protocols was not asked for");
     if (txn->rep.status == 101) {
+        route_tell(txn, BT_PARENT_ANSWERED);
         txn->step = STEP_tunnel;
         return GO_ON;
     }
@@ -106,7 +112,6 @@ static void receive_date(struct bt_txn *txn)
         .id = HEADER_DATE, .name = BT_STR("Date"), .value = {date, DATE_LEN}};
 }
 
-/* Deliver takes it from here. */
 /* Is what came together with the head, of a body in chunks, no such body? The client has heard
  * nothing yet, and can be told. */
 static bool receive_broken(const struct bt_txn *txn)
@@ -121,9 +126,47 @@ static bool receive_broken(const struct bt_txn *txn)
     return result == BODY_BAD;
 }
 
+/* A parent's challenge that the client is to see, although it is for the next hop. */
+static void receive_challenge(struct bt_txn *txn)
+{
+    const struct bt_parent *parent = route_parent(txn);
+
+    for (unsigned i = 0; parent != NULL && parent->pass_login && i < txn->rep.n; i++)
+        if (txn->rep.field[i].id == HEADER_PROXY_AUTHENTICATE ||
+            txn->rep.field[i].id == HEADER_PROXY_AUTHENTICATION_INFO)
+            txn->rep.field[i].drop = false;
+}
+
+/* A parent's yes or no to the client's CONNECT. */
+static enum go receive_connected(struct bt_txn *txn)
+{
+    txn->keep_client = false; /* what it said behind its CONNECT is no request */
+    txn->keep_origin = false;
+    if (txn->rep.status < 300) {
+        txn->step = STEP_tunnel;
+        return GO_ON;
+    }
+    if (txn->head_sent) { /* yes was said already, to hear its hello */
+        txn->step = STEP_finish;
+        return GO_ON;
+    }
+    body_init_response(&txn->download, &txn->rep, METHOD_GET);
+    hop_mark(&txn->rep);
+    receive_challenge(txn);
+    txn->step = STEP_deliver;
+    return GO_ON;
+}
+
+/* Deliver takes it from here. */
 static enum go receive_final(struct bt_txn *txn)
 {
     txn->time.reply = clock_us();
+    if (txn->probe != NULL)
+        return probe_answered(txn);
+    if (route_refused(txn))
+        return GO_ON;
+    if (txn->req.method_id == METHOD_CONNECT)
+        return receive_connected(txn);
     if (!head_has(&txn->rep, HEADER_DATE))
         receive_date(txn);
     txn->keep_origin = txn->rep.keep_alive;
@@ -134,6 +177,7 @@ static enum go receive_final(struct bt_txn *txn)
         return receive_bad(txn, "ERR_INVALID_RESP", head_fault_text(FAULT_CHUNK));
     }
     hop_mark(&txn->rep);
+    receive_challenge(txn);
     txn->step = STEP_deliver;
     return GO_ON;
 }

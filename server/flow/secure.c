@@ -13,6 +13,7 @@
 #include "bt_log.h"
 #include "flow/bump.h"
 #include "flow/core.h"
+#include "flow/route.h"
 #include "plug/generation.h"
 
 const struct bt_tls *secure_tls(void)
@@ -61,7 +62,10 @@ static bt_str origin_host(struct bt_txn *txn)
 
 bt_str secure_key(struct bt_txn *txn)
 {
-    if (secure_tls() == NULL || !str_eq_literal(txn->url.scheme, "https"))
+    const struct bt_parent *parent = route_parent(txn);
+
+    if (secure_tls() == NULL || !str_eq_literal(txn->url.scheme, "https") ||
+        (parent != NULL && parent->origin)) /* which speaks TLS by itself, or does not */
         return BT_STR_NONE;
     if (txn->secure_key.at == NULL)
         txn->secure_key = secure_tls()->key(txn, origin_host(txn));
@@ -77,21 +81,23 @@ static enum bt_tls_state origin_refused(struct bt_txn *txn, const char *why)
     return BT_TLS_FAILED;
 }
 
-enum bt_tls_state secure_origin(struct bt_txn *txn)
+/* Begin with that side. false: there is no memory for it. */
+static bool begin(struct bt_txn *txn, struct bt_tls_side *side)
+{
+    if (side == NULL)
+        return false;
+    stream_via(&txn->origin->stream, secure_tls()->transport, side);
+    txn->securing = true;
+    timeout_set(&origin_securing, &txn->timeout);
+    return true;
+}
+
+static enum bt_tls_state shake(struct bt_txn *txn)
 {
     const struct bt_tls *tls = secure_tls();
-    bt_str host = origin_host(txn);
     struct stream *stream = &txn->origin->stream;
-
-    if (!txn->securing) {
-        struct bt_tls_side *side = tls->connect(txn, stream->fd, host);
-        if (side == NULL)
-            return origin_refused(txn, "no memory for TLS");
-        stream_via(stream, tls->transport, side);
-        txn->securing = true;
-        timeout_set(&origin_securing, &txn->timeout);
-    }
     enum bt_tls_state state = tls->shake(stream->via_state);
+
     if (state == BT_TLS_FAILED || stream->failed)
         return origin_refused(txn, state == BT_TLS_FAILED ? tls->why(stream->via_state)
                                                           : "the connection broke");
@@ -102,10 +108,41 @@ enum bt_tls_state secure_origin(struct bt_txn *txn)
     }
     timeout_clear(&txn->timeout);
     txn->securing = false;
+    return BT_TLS_READY;
+}
+
+enum bt_tls_state secure_origin(struct bt_txn *txn)
+{
+    const struct bt_tls *tls = secure_tls();
+    bt_str host = origin_host(txn);
+    struct stream *stream = &txn->origin->stream;
+    enum bt_tls_state state;
+
+    if (!txn->securing && stream->via != NULL)
+        return origin_refused(txn, "TLS with an origin is not spoken within TLS with a parent");
+    if (!txn->securing && !begin(txn, tls->connect(txn, stream->fd, host)))
+        return origin_refused(txn, "no memory for TLS");
+    state = shake(txn);
+    if (state != BT_TLS_READY)
+        return state;
     /* Faults that were forgiven are known now, and are not forgiven to everybody. */
     txn->secure_key = tls->key(txn, host);
-    origin_rekey(txn->origin, txn->secure_key);
+    if (txn->route != NULL)
+        txn->route->key = BT_STR_NONE;
+    origin_rekey(txn->origin, route_key(txn));
     return BT_TLS_READY;
+}
+
+enum bt_tls_state secure_parent(struct bt_txn *txn)
+{
+    const struct bt_tls *tls = secure_tls();
+    const struct bt_parent *parent = route_parent(txn);
+
+    if (tls == NULL || parent->tls->context == NULL)
+        return origin_refused(txn, "there is no TLS with the parent");
+    if (!txn->securing && !begin(txn, tls->parent(txn, txn->origin->stream.fd, parent)))
+        return origin_refused(txn, "no memory for TLS");
+    return shake(txn);
 }
 
 bool secure_unproven(struct bt_txn *txn)
@@ -223,7 +260,10 @@ struct bt_tls_side *bt_tls_client(struct bt_txn *txn)
 
 struct bt_tls_side *bt_tls_origin(struct bt_txn *txn)
 {
-    return txn->origin != NULL ? side_of(&txn->origin->stream) : NULL;
+    /* TLS that ends at a parent says nothing of the origin. */
+    if (txn->origin == NULL || (route_parent(txn) != NULL && !route_connects(txn)))
+        return NULL;
+    return side_of(&txn->origin->stream);
 }
 
 bt_str bt_tls_connect_host(struct bt_txn *txn)

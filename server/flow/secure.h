@@ -23,6 +23,8 @@ bt_str secure_key(struct bt_txn *);
 /* The connection that was just dialled, or is being secured: TLS with it. READY: it stands. WAIT: the exchange
  * is run again. FAILED: it was closed, and txn->deny_detail says why. */
 enum bt_tls_state secure_origin(struct bt_txn *);
+/* The same with the parent that was just dialled, which wants TLS. */
+enum bt_tls_state secure_parent(struct bt_txn *);
 /* It speaks TLS, and that it is not proven to be the host of the URL was overlooked. */
 bool secure_unproven(struct bt_txn *);
 

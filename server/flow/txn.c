@@ -11,6 +11,8 @@
 #include "flow/core.h"
 #include "flow/ghost.h"
 #include "flow/pages.h"
+#include "flow/probe.h"
+#include "flow/route.h"
 #include "flow/serve.h"
 #include "flow/session.h"
 #include "net/relay.h"
@@ -62,6 +64,7 @@ static void txn_release(struct bt_txn *txn)
         resolve_end(txn->reverse);
     if (txn->naming != NULL)
         resolve_end(txn->naming);
+    route_end(txn);
     if (txn->dialling)
         dial_cancel(txn->dial);
     if (txn->relay != NULL)
@@ -84,6 +87,8 @@ static void txn_over(struct bt_txn *txn)
     if (txn->ended == END_WHOLE)
         fate = txn->keep_client ? SESSION_KEEP : txn->upload_over ? SESSION_CLOSE : SESSION_LINGER;
     txn_release(txn);
+    if (txn->probe != NULL)
+        probe_over(txn);
     arena_free(txn->arena);
     session_next(session, fate);
 }

@@ -102,6 +102,7 @@ struct tap;
 struct upgrade;
 struct bump;
 struct bt_fetch;
+struct route;
 
 struct bt_txn {
     struct bt_arena *arena;
@@ -175,6 +176,10 @@ struct bt_txn {
     bt_str secure_key; /* of secure_key(); .at NULL: not asked yet */
     struct bump *bump; /* STEP_bump was here; NULL: it was not */
     unsigned tries;
+    struct route *route;        /* the ways to go; NULL: nobody has chosen, and it goes directly */
+    bt_str peer_wish;           /* bt_peer_set() */
+    bool no_direct, no_parents; /* what it is forbids it, before any rule */
+    struct bt_probe *probe;     /* it is one of our own (probe.c); NULL: it is not */
     struct input from_origin;
     struct timeout timeout;  /* of the origin's side */
     struct timeout lifetime; /* client_lifetime */
@@ -297,6 +302,8 @@ void origin_release(struct bt_txn *);
 /* A connection to the request's host, dialled or out of the pool; with TLS when its URL is https. GO_ON
  * with *done: txn->origin stands; else an answer about why not is on its way. */
 enum go origin_open(struct bt_txn *, bool *done);
+/* What was dialled goes to wait for a request in the pool, if anything is kept. */
+void origin_hand_over(struct bt_txn *);
 /* Addresses of the request's host; YES when txn->addrs stands. Used by ACLs and by the dialling. */
 enum bt_match origin_addrs(struct bt_txn *);
 /* Make the timeout classes of the origin's side. */

@@ -21,6 +21,8 @@
 #include "flow/outgoing.h"
 #include "flow/own.h"
 #include "flow/pinned.h"
+#include "flow/probe.h"
+#include "flow/route.h"
 #include "flow/secure.h"
 #include "flow/serve.h"
 #include "flow/session.h"
@@ -151,6 +153,22 @@ void origin_release(struct bt_txn *txn)
     }
 }
 
+void origin_hand_over(struct bt_txn *txn)
+{
+    struct origin *origin = txn->origin;
+
+    if (origin == NULL)
+        return;
+    txn->origin = NULL;
+    timeout_clear(&txn->timeout);
+    origin->owner = NULL;
+    origin->stream.ready = NULL;
+    if (core->server_persistent)
+        idle_put(origin);
+    else
+        origin_close(origin);
+}
+
 static bool origin_kept(struct bt_txn *txn)
 {
     struct origin *own = pinned_take(txn);
@@ -162,9 +180,9 @@ static bool origin_kept(struct bt_txn *txn)
     }
     if (!bump_secures(txn) && (!txn_retriable(txn) || txn->req.method_id == METHOD_CONNECT))
         return false; /* it may have gone stale, and this request cannot be sent twice */
-    for (size_t i = 0; i < txn->n_addrs; i++) {
-        struct idle_which which = {txn->addrs[i], outgoing_for(txn, txn->addrs[i]),
-                                   secure_key(txn)};
+    for (size_t i = 0; i < route_n_addrs(txn); i++) {
+        const struct sockaddr *addr = route_addr(txn, i);
+        struct idle_which which = {addr, outgoing_for(txn, addr), route_key(txn)};
         struct origin *origin = idle_take(&which);
         if (origin != NULL) {
             origin_attach(txn, origin);
@@ -178,13 +196,12 @@ static bool origin_kept(struct bt_txn *txn)
 static enum go dial_failed(struct bt_txn *txn)
 {
     const struct dial *dial = txn->dial;
+    bool late = dial->why == DIAL_TIMEOUT;
 
-    txn->dial_errno = dial->error;
-    if (dial->why == DIAL_TIMEOUT) {
-        txn->dial_errno = ETIMEDOUT;
-        return txn_fail(txn, 504, "ERR_CONNECT_FAIL", dial_why_text(dial->why));
-    }
-    return txn_fail(txn, 503, "ERR_CONNECT_FAIL", dial_why_text(dial->why));
+    txn->dial_errno = late ? ETIMEDOUT : dial->error;
+    if (dial->why != DIAL_NO_DESCRIPTORS && dial->why != DIAL_DENIED)
+        route_tell(txn, BT_PARENT_SILENT);
+    return route_fail(txn, late ? 504 : 503, "ERR_CONNECT_FAIL", dial_why_text(dial->why));
 }
 
 static void dial_over(struct dial *dial)
@@ -195,24 +212,34 @@ static void dial_over(struct dial *dial)
     txn_run(txn);
 }
 
+static enum dial_result dial_begin(struct bt_txn *txn)
+{
+    const struct bt_parent *parent = route_parent(txn);
+    const struct sockaddr *const *addrs = parent != NULL ? txn->route->addrs : txn->addrs;
+
+    txn->dial = bt_alloc(txn->arena, sizeof *txn->dial);
+    txn->dial->owner = txn;
+    if (core->outgoing != NULL) {
+        (void)outgoing_for(txn, addrs[0]);
+        txn->dial->from_v4 = txn->from_v4;
+        txn->dial->from_v6 = txn->from_v6;
+    }
+    txn->time.dial = clock_us();
+    return dial_start(txn->dial, addrs, route_n_addrs(txn),
+                      parent != NULL ? parent->connect_timeout : core->connect_timeout, dial_over);
+}
+
 /* GO_ON with txn->origin set, or with an answer about why not. */
 static enum go origin_dial(struct bt_txn *txn)
 {
-    enum dial_result result = DIAL_WAIT;
+    const struct bt_parent *parent = route_parent(txn);
 
     if (txn->dialling)
         return GO_WAIT;
     if (txn->dial == NULL) {
-        txn->dial = bt_alloc(txn->arena, sizeof *txn->dial);
-        txn->dial->owner = txn;
-        if (core->outgoing != NULL) {
-            (void)outgoing_for(txn, txn->addrs[0]);
-            txn->dial->from_v4 = txn->from_v4;
-            txn->dial->from_v6 = txn->from_v6;
-        }
-        txn->time.dial = clock_us();
-        result = dial_start(txn->dial, txn->addrs, txn->n_addrs, core->connect_timeout, dial_over);
-        if (result == DIAL_WAIT) {
+        if (parent != NULL && !parent->ops->room(parent))
+            return route_fail(txn, 503, "ERR_CANNOT_FORWARD", "the parent has max-conn already");
+        if (dial_begin(txn) == DIAL_WAIT) {
             txn->dialling = true;
             session_watch(txn->session);
             return GO_WAIT;
@@ -220,26 +247,54 @@ static enum go origin_dial(struct bt_txn *txn)
     }
     if (txn->dial->fd < 0)
         return dial_failed(txn);
-    struct idle_which which = {txn->dial->addr, outgoing_for(txn, txn->dial->addr),
-                               secure_key(txn)};
+    struct idle_which which = {txn->dial->addr, outgoing_for(txn, txn->dial->addr), route_key(txn)};
     origin_attach(txn, origin_new(txn->dial->fd, &which));
+    route_opened(txn, txn->origin);
     txn->dial = NULL; /* a second try dials anew */
     txn->reused = false;
     return GO_ON;
 }
 
-/* TLS with the connection that was dialled, where the URL wants it. */
-static enum go origin_secure(struct bt_txn *txn)
+/* TLS with the connection that was dialled, with the parent or the origin. */
+static enum go origin_secure(struct bt_txn *txn, enum bt_tls_state state)
 {
-    switch (secure_origin(txn)) {
+    switch (state) {
     case BT_TLS_READY:
         return GO_ON;
     case BT_TLS_WAIT:
         return GO_WAIT;
     default:
         txn->hierarchy = "HIER_NONE"; /* it is not who was to be asked */
-        return txn_fail(txn, 503, "ERR_SECURE_CONNECT_FAIL", txn->deny_detail);
+        if (txn->route != NULL && txn->route->layer == LAYER_PARENT)
+            route_tell(txn, BT_PARENT_SILENT);
+        return route_fail(txn, 503, "ERR_SECURE_CONNECT_FAIL", txn->deny_detail);
     }
+}
+
+/* All that stands between a parent's socket and the request. GO_ON: done, or txn->origin is gone. */
+static enum go origin_layers(struct bt_txn *txn)
+{
+    struct route *route = txn->route;
+    const struct bt_parent *parent = route_parent(txn);
+    enum go go = GO_ON;
+
+    if (route->layer == LAYER_PARENT) {
+        if (parent->tls != NULL)
+            go = origin_secure(txn, secure_parent(txn));
+        if (go != GO_ON || txn->origin == NULL)
+            return go;
+        route->layer = route_connects(txn) ? LAYER_ASK : LAYER_ORIGIN;
+    }
+    if (route->layer == LAYER_ASK || route->layer == LAYER_ASKED) {
+        go = route_connect(txn);
+        if (go != GO_ON || txn->origin == NULL)
+            return go;
+    }
+    if (secure_key(txn).len > 0)
+        go = origin_secure(txn, secure_origin(txn));
+    if (go == GO_ON && txn->origin != NULL)
+        route->layer = LAYER_READY;
+    return go;
 }
 
 /* ---- the request as the origin gets it ---- */
@@ -247,10 +302,12 @@ static enum go origin_secure(struct bt_txn *txn)
 /* User information of a URL is a login for the origin, unless the client sent another one. */
 static void request_login(struct bt_txn *txn, struct writer *w)
 {
+    const struct bt_parent *parent = route_parent(txn);
     bt_str user = txn->url.userinfo;
     char *plain, *at;
 
-    if (user.len == 0 || head_has(&txn->req, HEADER_AUTHORIZATION))
+    if (user.len == 0 || head_has(&txn->req, HEADER_AUTHORIZATION) ||
+        (parent != NULL && parent->origin && !parent->pass_login))
         return;
     plain = at = bt_alloc_raw(txn->arena, user.len);
     for (size_t i = 0; i < user.len; i++) {
@@ -265,11 +322,70 @@ static void request_login(struct bt_txn *txn, struct writer *w)
                  bt_str_printf(txn->arena, "Basic %.*s", BT_STR_ARGS(code)));
 }
 
+/* Fields that the next hop may not see, out of sight; shown again when its head was written. */
+static void field_hide(struct head *req, enum header_id id)
+{
+    for (unsigned i = 0; head_has(req, id) && i < req->n; i++)
+        if (req->field[i].id == id && !req->field[i].drop)
+            req->field[i].drop = req->field[i].hidden = true;
+}
+
+static void fields_show(struct head *req)
+{
+    for (unsigned i = 0; i < req->n; i++)
+        if (req->field[i].hidden)
+            req->field[i].drop = req->field[i].hidden = false;
+}
+
+static void parent_hide(struct bt_txn *txn)
+{
+    const struct bt_parent *parent = route_parent(txn);
+
+    /* The web server behind us gets our login, or the client's where it is told to. */
+    if (parent != NULL && parent->origin && !parent->pass_login)
+        field_hide(&txn->req, HEADER_AUTHORIZATION);
+}
+
+/* What a parent is told beside the request: rules about headers do not touch it. */
+static bt_str parent_lines(struct bt_txn *txn)
+{
+    const struct bt_parent *parent = route_parent(txn);
+    bt_str login, clients = head_get(&txn->req, HEADER_PROXY_AUTHORIZATION);
+    bool https;
+
+    if (parent == NULL || route_connects(txn))
+        return BT_STR_NONE;
+    login = parent->ops->login(parent, txn);
+    if (login.len == 0 && parent->pass_login && !parent->origin && clients.at != NULL)
+        login = bt_str_printf(txn->arena, "Proxy-Authorization: %.*s\r\n", BT_STR_ARGS(clients));
+    https = parent->says_https ||
+            (parent->says_if_https && str_eq_literal(txn->url.scheme, "https"));
+    if (!https)
+        return login;
+    return bt_str_printf(txn->arena, "%.*sFront-End-Https: On\r\n", (int)login.len,
+                         login.len > 0 ? login.at : "");
+}
+
+static void request_begin(struct bt_txn *txn, struct writer *w)
+{
+    const struct bt_parent *parent = route_parent(txn);
+    bool whole = txn->req.method_id == METHOD_CONNECT ||
+                 (route_by_proxy(txn) && !route_connects(txn));
+    bt_str host = txn->keep_host ? head_get(&txn->req, HEADER_HOST) : txn->url.authority;
+
+    writer_request_line(w, txn->req.method, whole ? txn->url.text : txn->url.path);
+    writer_field(w, BT_STR("Host"),
+                 parent != NULL && parent->domain.len > 0 ? parent->domain : host);
+}
+
 static bt_str request_head(struct bt_txn *txn)
 {
+    bt_str lines = parent_lines(txn);
+    size_t room = lines.len + (route_parent(txn) != NULL ? route_parent(txn)->domain.len : 0);
+
     struct head *req = &txn->req;
     struct header_pass *pass = header_pass_begin(HEADER_REQUEST, txn, req);
-    struct writer w = frame_writer(txn, req, header_pass_room(pass));
+    struct writer w = frame_writer(txn, req, header_pass_room(pass) + room);
     char *from = w.at, *own;
     char client[ADDR_TEXT];
     size_t client_len = addr_print_sockaddr(&txn->session->peer.any, client);
@@ -280,13 +396,12 @@ static bt_str request_head(struct bt_txn *txn)
     for (unsigned i = 0; i < req->n; i++)
         if (req->field[i].id == HEADER_HOST)
             req->field[i].drop = true; /* the URL says the host (RFC 9112 3.2.2) */
-    writer_request_line(&w, req->method, txn->url.path);
-    writer_field(&w, BT_STR("Host"),
-                 txn->keep_host ? head_get(req, HEADER_HOST) : txn->url.authority);
+    parent_hide(txn);
+    request_begin(txn, &w);
     own = w.at;
     if (core->via)
         hop_via(&w, req, core->via_text);
-    if (txn->fetch == NULL)
+    if (txn->fetch == NULL && txn->probe == NULL)
         hop_forwarded_for(&w, req, (enum forwarded_for)core->forwarded_for,
                           (bt_str){client, client_len});
     header_pass_lines(pass, &w, own);
@@ -295,8 +410,10 @@ static bt_str request_head(struct bt_txn *txn)
     if (txn->overlay != NULL)
         heads_overlay(txn, &w);
     request_login(txn, &w);
+    fields_show(req);
     header_pass_lines(pass, &w, own);
     header_pass_end(pass, &w);
+    writer_str(&w, lines);
     writer_framing(&w, txn->upload.kind, req->content_length);
     if (upgrade_offer(txn).len > 0 && !header_rules_pass(pass, HEADER_UPGRADE, upgrade_offer(txn)))
         upgrade_drop(txn);
@@ -319,6 +436,8 @@ static enum go request_send(struct bt_txn *txn)
     pinned_note_request(txn);
     txn->unproven = secure_unproven(txn);
     txn->tries++;
+    if (txn->route != NULL)
+        txn->route->sent = true;
     txn->origin->requests++;
     txn->scanned = 0;
     txn->time.sent = clock_us();
@@ -361,34 +480,95 @@ static enum go upstream_private(struct bt_txn *txn)
     return txn_refuse(txn, 403, "ERR_ACCESS_DENIED", "it is at a private address");
 }
 
-enum go origin_open(struct bt_txn *txn, bool *done)
+/* GO_ON with txn->step unchanged: its addresses are public. */
+static enum go public_only(struct bt_txn *txn)
 {
-    enum go go = GO_ON;
-
-    *done = false;
     switch (origin_addrs(txn)) {
     case BT_YES:
-        break;
+        return own_is_private(txn) ? upstream_private(txn) : GO_ON;
     case BT_WAIT:
         return GO_WAIT;
     default:
         return upstream_no_address(txn);
     }
-    if (own_is(txn))
-        return upstream_own(txn);
-    if (fetch_public_only(txn) && own_is_private(txn))
-        return upstream_private(txn);
-    txn->hierarchy = "HIER_DIRECT";
-    if (txn->origin == NULL && !(txn->tries == 0 && origin_kept(txn))) {
+}
+
+/* Nobody to dial. */
+static enum go origin_nowhere(struct bt_txn *txn)
+{
+    if (route_parent(txn) == NULL)
+        return upstream_no_address(txn);
+    route_tell(txn, BT_PARENT_SILENT);
+    return route_fail(txn, 503, "ERR_DNS_FAIL", resolve_why_text(txn->route->resolve.why));
+}
+
+static bool leads_here(const struct bt_txn *txn)
+{
+    for (size_t i = 0; i < route_n_addrs(txn); i++)
+        if (own_is(route_addr(txn, i)))
+            return true;
+    return false;
+}
+
+static bool scheme_known(const struct bt_txn *txn)
+{
+    return txn->req.method_id == METHOD_CONNECT || str_eq_literal(txn->url.scheme, "http") ||
+           (str_eq_literal(txn->url.scheme, "https") && secure_tls() != NULL) || txn->probe != NULL;
+}
+
+/* A connection that is new: GO_ON with txn->origin set, when it is ready. */
+static enum go origin_fresh(struct bt_txn *txn)
+{
+    enum go go = GO_ON;
+
+    if (txn->origin == NULL) {
+        txn->securing = false;
         go = origin_dial(txn);
         if (txn->origin == NULL)
             return go;
-        txn->securing = false;
-        if (secure_key(txn).len > 0)
-            go = origin_secure(txn);
-    } else if (txn->securing) {
-        go = origin_secure(txn);
     }
+    if (route_parent(txn) != NULL)
+        return origin_layers(txn);
+    if (secure_key(txn).len > 0)
+        go = origin_secure(txn, secure_origin(txn));
+    return go;
+}
+
+enum go origin_open(struct bt_txn *txn, bool *done)
+{
+    enum go go = route_ask(txn, done);
+
+    if (!*done)
+        return go;
+    *done = false;
+    if (fetch_public_only(txn)) { /* also where a parent would find the host */
+        go = public_only(txn);
+        if (go != GO_ON || txn->step == STEP_refuse)
+            return go;
+    }
+    if (!scheme_known(txn) && !route_by_proxy(txn))
+        return upstream_unsupported(txn);
+    switch (route_addrs(txn)) {
+    case BT_YES:
+        break;
+    case BT_WAIT:
+        return GO_WAIT;
+    default:
+        return origin_nowhere(txn);
+    }
+    if (leads_here(txn))
+        return upstream_own(txn);
+    txn->hierarchy = route_code(txn);
+    if (txn->origin != NULL && !txn->securing &&
+        (txn->route == NULL || txn->route->layer == LAYER_READY)) {
+        *done = true;
+        return GO_ON;
+    }
+    if (txn->origin == NULL && txn->tries == 0 && txn->dial == NULL && origin_kept(txn)) {
+        *done = true;
+        return GO_ON;
+    }
+    go = origin_fresh(txn);
     *done = go == GO_ON && txn->origin != NULL;
     return go;
 }
@@ -398,21 +578,22 @@ enum go step_upstream(struct bt_txn *txn)
     bool done, tunnel = txn->req.method_id == METHOD_CONNECT;
     enum go go;
 
-    if (!tunnel && !str_eq_literal(txn->url.scheme, "http") &&
-        !(str_eq_literal(txn->url.scheme, "https") && secure_tls() != NULL))
-        return upstream_unsupported(txn);
     go = txn_phase(txn, BT_AT_UPSTREAM, &done);
     if (!done)
         return go;
-    go = access_ask(txn, ACCESS_MISS, &done);
-    if (!done)
-        return go;
+    if (txn->probe == NULL) {
+        go = access_ask(txn, ACCESS_MISS, &done);
+        if (!done)
+            return go;
+    }
     txn_tag(txn, tunnel ? "TCP_TUNNEL" : "TCP_MISS");
     go = origin_open(txn, &done);
     if (!done)
         return go;
     txn->hooks_done = false;
-    if (tunnel) {
+    if (txn->probe != NULL && probe_reached(txn))
+        return GO_ON;
+    if (tunnel && !route_by_proxy(txn)) {
         txn->step = STEP_tunnel;
         return GO_ON;
     }
@@ -437,7 +618,8 @@ static void reading_expired(struct timeout *timeout)
         txn_abort(txn, END_TIMEOUT);
         return;
     }
-    (void)txn_fail(txn, 504, "ERR_READ_TIMEOUT", "the server was silent for too long");
+    route_tell(txn, BT_PARENT_SILENT);
+    (void)route_fail(txn, 504, "ERR_READ_TIMEOUT", "the server was silent for too long");
     txn_run(txn);
 }
 
@@ -446,10 +628,10 @@ static void securing_expired(struct timeout *timeout)
     struct bt_txn *txn = LIST_OF(timeout, struct bt_txn, timeout);
 
     count(origin_timeouts);
-    txn->keep_origin = false;
+    if (txn->route != NULL && txn->route->layer == LAYER_PARENT)
+        route_tell(txn, BT_PARENT_SILENT);
     txn->securing = false;
-    origin_release(txn);
-    (void)txn_fail(txn, 504, "ERR_SECURE_CONNECT_FAIL", "the TLS handshake took too long");
+    (void)route_fail(txn, 504, "ERR_SECURE_CONNECT_FAIL", "the TLS handshake took too long");
     bump_failed(txn);
     txn_run(txn);
 }
@@ -477,4 +659,5 @@ void upstream_start(void)
     timeout_class_init(&origin_reading, core->read_timeout, reading_expired);
     timeout_class_init(&origin_securing, core->connect_timeout, securing_expired);
     timeout_class_init(&txn_living, core->client_lifetime, living_expired);
+    route_start();
 }

@@ -162,6 +162,8 @@ void origin_close(struct origin *o)
     stream_close(&o->stream);
     peer_leave(o->peer);
     count_by(origin_open, -1);
+    if (o->closed != NULL)
+        o->closed(o->closed_arg);
     free(o);
 }
 

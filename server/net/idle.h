@@ -37,12 +37,14 @@ struct idle_which {
 
 struct origin {
     struct stream stream; /* first, so that (struct origin *)stream works; its ready: the owner's */
-    struct timeout timeout; /* the owner's while in use */
-    struct list_link link;  /* among the idle ones of its peer; the owner's while in use */
-    struct idle_peer *peer; /* peer->addr is where it leads */
-    uint32_t requests;      /* sent on it, counted by its owner */
-    void *owner;            /* the owner's; NULL while idle */
-    int64_t born_us;        /* clock_us() */
+    struct timeout timeout;    /* the owner's while in use */
+    struct list_link link;     /* among the idle ones of its peer; the owner's while in use */
+    struct idle_peer *peer;    /* peer->addr is where it leads */
+    uint32_t requests;         /* sent on it, counted by its owner */
+    void *owner;               /* the owner's; NULL while idle */
+    int64_t born_us;           /* clock_us() */
+    void (*closed)(void *arg); /* told when it is closed, in use or idle; NULL: nobody is */
+    void *closed_arg;
 };
 
 /* How long one may wait (server_idle_pconn_timeout), how many for one address (0: 256), and for all

@@ -55,6 +55,7 @@
     X(origin_dial_failed, "origin.dial_failed", BT_COUNT, "connections", "Connections to origins refused, unreachable or too slow.") \
     X(origin_reused, "origin.reused", BT_COUNT, "requests", "Requests sent on a kept origin connection.") \
     X(origin_retries, "origin.retries", BT_COUNT, "requests", "Requests sent again because a kept connection had gone stale.") \
+    X(origin_ways, "origin.other_way", BT_COUNT, "requests", "Requests that went on to the next parent, or directly, since one way led nowhere.") \
     X(origin_pinned, "origin.pinned", BT_COUNT, "connections", "Origin connections kept for one client alone, since a login is bound to them.") \
     X(origin_evicted, "origin.evicted", BT_COUNT, "connections", "Idle origin connections closed since descriptors ran short.") \
     X(parse_mended, "parse.mended", BT_COUNT, "requests", "Request heads taken by relaxed_header_parser or uri_whitespace.") \
