@@ -260,6 +260,9 @@ dnsmasq-base command dnsmasq
 curl command curl
 openssl command openssl
 clang-format command clang-format
+zsh command zsh
+mandoc command mandoc
+man-db command man
 '
 
 missing_of() {

@@ -8,6 +8,7 @@ my $origin = origin('/a' => { body => 'one' }, '/held' => { body => 'late', hold
     '/long' => { body => 'longest', hold => 1 });
 
 sub workers { my ($proxy) = @_; return @{ JSON::PP::decode_json(ctl($proxy, 'workers', '--json')->{output}) } }
+sub status { my ($proxy) = @_; return JSON::PP::decode_json(ctl($proxy, 'status', '--json')->{output}) }
 sub generation { my ($proxy) = @_; return (workers($proxy))[0]{generation} }
 
 # Requests without end from a process of its own; ->() ends it and says how many went wrong.
@@ -66,7 +67,12 @@ cmp_ok $good, '>', 10, "while $good requests were made";
 ok kill(0 => $pid), 'the master is the same process';
 ok wait_for(sub { my @now = $proxy->workers; @now == 2 }), 'with two workers: the old ones have left';
 cmp_ok scalar(keys %{ Bobtail::Proxy::settled($pid) }), '<=', scalar(keys %descriptors), 'the master has no descriptor more than before';
-counters($proxy, 'client.requests' => 3 + $good, 'client.open' => 0, 'proc.respawns' => 0, 'proc.panics' => 0);
+counters($proxy, 'client.requests' => 3 + $good, 'client.open' => 0, 'proc.respawns' => 0, 'proc.panics' => 0,
+    'config.reloads' => 5, 'config.reload_failures' => 0);
+is status($proxy)->{last_reload}{good}, JSON::PP::true(), 'the last one is told of';
+my ($took) = JSON::PP::decode_json(ctl($proxy, 'stats', '--json', 'config.reload_time')->{output})->{'config.reload_time'};
+is $took->{count}, 5, 'how long each took is counted';
+cmp_ok $took->{p50}, '>', 1000, 'in microseconds';
 
 # --- what is under way is finished by those who began it ---------------------------------------
 
@@ -101,12 +107,26 @@ like $said->{output}, qr/the old one goes on/, 'with a sentence';
 like $said->{output}, qr/bobtail\.conf:3:1: error: unknown directive 'frobnicate'/, 'all faults are told (1)';
 like $said->{output}, qr/bobtail\.conf:4:\d+: error: /, 'all faults are told (2)';
 is generation($proxy), $before, 'the old generation goes on';
+my $last = status($proxy)->{last_reload};
+is $last->{good}, JSON::PP::false(), 'status tells of it';
+like $last->{text}, qr/unknown directive 'frobnicate'.*bobtail\.conf:4:/s, 'with all that was said';
+like ctl($proxy, 'status')->{output}, qr/^last reload +refused, .*\n +\S+bobtail\.conf:3:1: error: unknown/m, 'as text, too';
+is stat($proxy, 'config.reload_failures'), 1, 'it is counted';
 is get($proxy, $origin->url('/a'))->status, 200, 'and serves';
 $proxy->signal('HUP');
 ok $proxy->wait_log(qr/frobnicate.*frobnicate/s), 'after SIGHUP the log tells it';
 is generation($proxy), $before, 'and nothing changes';
 $proxy->expect_log(qr/error: reload: .*frobnicate/, qr/error: reload: \S+:4:/, qr/error: reload: the configuration was not taken/);
 ok kill(0 => $pid), 'the same master';
+is stat($proxy, 'config.reload_failures'), 2, 'counted again';
+$proxy->write_conf($conf . "dns_v4_first off\n");
+$said = ctl($proxy, 'reload');
+is $said->{status}, 0, 'a good one is taken again';
+like $said->{output}, qr/warning: .*dns_v4_first/, 'its warnings are shown to whoever asked';
+like status($proxy)->{last_reload}{text}, qr/dns_v4_first/, 'and kept, by the next image, too';
+is status($proxy)->{last_reload}{good}, JSON::PP::true(), 'it was good';
+is stat($proxy, 'config.reload_failures'), 2, 'the count of failures stays through the exec';
+$before++;
 
 # --- ports come and go --------------------------------------------------------------------------
 
@@ -188,6 +208,8 @@ is get($upgraded, $origin->url('/a'))->status, 200, 'the old workers serve';
 is scalar(@now), 2, 'and are there to be asked';
 is $now[0]{generation}, 2, 'of the generation before';
 cmp_ok stat($upgraded, 'client.requests'), '==', 3, 'their counters as well';
+is status($upgraded)->{last_reload}{good}, JSON::PP::false(), 'and status says that the reload failed';
+is stat($upgraded, 'config.reload_failures'), 1, 'which is counted';
 $upgraded->expect_log(qr/error: \S+: unknown directive 'changed'/, qr/error: reload: the configuration was good a moment ago/);
 open my $mend, '>', $copy or die;
 print $mend "#!/bin/sh\nexec $ENV{BOBTAIL} \"\$@\"\n";

@@ -158,12 +158,14 @@ struct bt_directive {
     const char *same_as; /* an alias: the name of the row that is meant; other members are unused */
     enum bt_phase
         phase;      /* rules: when the list is asked; an ACL that needs a later one is refused */
-    unsigned flags; /* BT_LISTFILE, BT_SECRET, BT_BY_ACTION */
+    unsigned flags; /* BT_LISTFILE, BT_SECRET, BT_BY_ACTION, BT_LIVE */
     enum bt_status status;
     const char *note; /* with a status other than BUILT: what to do instead, or NULL */
 };
 #define BT_LISTFILE 1u /* words in quotes name files whose lines are the values */
 #define BT_SECRET 2u   /* the value is masked wherever the configuration is printed */
+/* One value, looked at whenever it is needed: `bobtailctl set` may change it while the server runs. */
+#define BT_LIVE 8u
 /* Rules that are asked by bt_rules_run_some(): a line that always holds does not hide those below. */
 #define BT_BY_ACTION 4u
 
@@ -179,6 +181,12 @@ struct bt_directive {
     {                                                                                              \
         .name = its_name, .args = BT_GRAMMAR_(T, field), .preset = otherwise, .doc = text,         \
         .offset = offsetof(T, field)                                                               \
+    }
+/* The same with flags. */
+#define BT_SET_LIVE(T, field, its_name, otherwise, text)                                           \
+    {                                                                                              \
+        .name = its_name, .args = BT_GRAMMAR_(T, field), .preset = otherwise, .doc = text,         \
+        .offset = offsetof(T, field), .flags = BT_LIVE                                             \
     }
 /* The same with a grammar word of its own for a field of that type (path, port, a|b|c, ...). */
 #define BT_SET_AS(T, field, grammar, its_name, otherwise, text)                                    \

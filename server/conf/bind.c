@@ -250,20 +250,26 @@ bool bind_lines(struct file *file, const struct bind_hooks *hooks, struct bt_are
 
 /* ---- presets ---- */
 
-/* The line `NAME PRESET`, as if it stood in a file. */
-static bool preset_line(const struct bt_directive *row, struct bt_arena *arena,
-                        struct bt_error *err, struct file_line *out)
+/* The line `NAME VALUE`, as if it stood in a file. */
+static bool value_line(const struct bt_directive *row, bt_str value, struct bt_arena *arena,
+                       struct bt_error *err, struct file_line *out)
 {
-    bt_str text = bt_str_printf(arena, "%s %s", row->name, row->preset);
+    bt_str text = bt_str_printf(arena, "%s %.*s", row->name, BT_STR_ARGS(value));
     const char *name = bt_str_printf(arena, "preset of %s", row->name).at;
     struct file file;
 
     if (!file_read_text(&file, name, text, arena, err))
         return false;
     if (file.n != 1)
-        return bt_complain(err, NULL, "the preset of %s is not one line", row->name);
+        return bt_complain(err, NULL, "the value of %s is not one line", row->name);
     *out = file.line[0];
     return true;
+}
+
+static bool preset_line(const struct bt_directive *row, struct bt_arena *arena,
+                        struct bt_error *err, struct file_line *out)
+{
+    return value_line(row, str_from(row->preset), arena, err, out);
 }
 
 static bool preset_fill(const struct bt_directive *row, void *conf, struct bt_arena *arena,
@@ -335,4 +341,20 @@ bool bind_silent(const struct file *file, const struct bt_directive *rows, size_
             rows[i].status == BT_BUILT && !is_named(file, &rows[i]))
             good &= preset_set(&rows[i], conf, hooks, arena, err);
     return good;
+}
+
+bool bind_value(const struct bt_directive *row, void *conf, bt_str text, struct bt_arena *arena,
+                struct bt_error *err)
+{
+    struct grammar_of of = grammar_of(row, NULL, arena);
+    struct grammar_line fits;
+    struct file_line line;
+    struct known known;
+
+    if (!value_line(row, text, arena, err, &line) || !row_compile(&known, row, arena, err) ||
+        !grammar_line(known.grammar, &of, &line, &fits, err))
+        return false;
+    CHECK(row->set == NULL && grammar_is_scalar(known.grammar));
+    grammar_store(known.grammar, &fits, (char *)conf + row->offset);
+    return true;
 }

@@ -50,4 +50,8 @@ BT_MUST bool bind_lines(struct file *, const struct bind_hooks *, struct bt_aren
 BT_MUST bool bind_silent(const struct file *, const struct bt_directive *rows, size_t n, void *conf,
                          const struct bind_hooks *, struct bt_arena *, struct bt_error *);
 
+/* One line more, `text` behind the name, into the field of a row of one value. */
+BT_MUST bool bind_value(const struct bt_directive *, void *conf, bt_str text, struct bt_arena *,
+                        struct bt_error *);
+
 #endif

@@ -1,100 +1,25 @@
 /* bobtailctl.c - the control tool: one command to a running server, its answer to standard output.
  *
- * The server does the work (proc/admin.h has the words); here are only the socket's place, the line
- * that is sent, and the exit status: 0 when the first line of the answer is "ok", 1 when the server
- * says "error", 2 when there is no server to ask or the command line is wrong.
+ * The server does the work (proc/admin.h has the words); here is where its socket is. Beside this:
+ * commands.c (the rows), ask.c (the line that is sent, and its answer), top.c, tail.c. The exit status
+ * is 0 when the first line of the answer is "ok", 1 when the server says "error", 2 when there is no
+ * server to ask or the command line is wrong.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "base/suggest.h"
 #include "conf/complain.h"
 #include "conf/file.h"
-
-enum { FINE = 0, REFUSED = 1, UNABLE = 2 };
-
-static const struct {
-    const char *word, *more, *doc;
-} commands[] = {
-    {"stats", "[--json|--openmetrics] [--kind gauge|count|histogram] [PATTERN]",
-     "counters; PATTERN is a part of a name, or a glob"},
-    {"workers", "[--json]", "the processes that serve, and what each does"},
-    {"rules", "[--json]", "every access rule, and how often it decided since it was read"},
-    {"explain", "METHOD URL [from ADDR] [user NAME] [header NAME: VALUE]...",
-     "walk http_access in words for a request that nobody sends"},
-    {"cache", "[URL]", "what the cache holds; or what it knows of a URL, and until when"},
-    {"purge", "URL|prefix URL|regex PATTERN", "drop what the cache holds of it"},
-    {"reload", "", "read the configuration again; returns when it serves, or was refused"},
-    {"reload-lists", "",
-     "read the list files of ACLs again; status 1 when a file or a line could not be read"},
-    {"rotate", "", "rotate the logs"},
-    {"ca", "init|show|export [FILE]",
-     "the authority of ssl-bump: make one, look at it, give its certificate to clients; \"ca help\" "
-     "tells more. Needs no server"},
-    {"stop", "", "end when clients are done; returns when it has ended"},
-    {"idle", "close", "close connections to origins that wait for a request"},
-    {"clock", "+SECONDS", "move the clock of a server that was started with --test"},
-    {"segment", "", "where the counters can be mapped by other programs"},
-    {"version", "", "version of the running server"},
-    {"help", "", "this text"},
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static int unable(const char *format, ...) BT_PRINTF(1, 2);
-static int unable(const char *format, ...)
-{
-    va_list args;
-
-    fputs("bobtailctl: ", stderr);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    return UNABLE;
-}
-
-static int help(void)
-{
-    puts("Usage: bobtailctl [-s SOCKET | -f FILE] COMMAND\n\n"
-         "  -s SOCKET  the server's control_socket\n"
-         "  -f FILE    its configuration, which says where that is\n"
-         "Without either: " SYSCONFDIR "/bobtail.conf, if it names one, else " LOCALSTATEDIR
-         "/run/bobtail/control.\n");
-    for (size_t i = 0; i < COMMANDS; i++) {
-        printf("  %s%s%s\n", commands[i].word, commands[i].more[0] != '\0' ? " " : "",
-               commands[i].more);
-        printf("             %s\n", commands[i].doc);
-    }
-    return FINE;
-}
-
-/* Answered here, so that a slip needs no server to be told. */
-static bool is_command(const char *word)
-{
-    struct suggest near;
-
-    suggest_init(&near, str_from(word));
-    for (size_t i = 0; i < COMMANDS; i++) {
-        suggest_try(&near, commands[i].word);
-        if (strcmp(commands[i].word, word) == 0)
-            return true;
-    }
-    if (near.best != NULL)
-        unable("no command \"%s\"; did you mean \"%s\"?", word, near.best);
-    else
-        unable("no command \"%s\"; there are: bobtailctl help", word);
-    return false;
-}
+#include "ctl/ask.h"
+#include "ctl/commands.h"
+#include "ctl/watch.h"
 
 /* The last control_socket line of a configuration, whatever else it says; NULL: it has none. */
 static const char *socket_of(const char *conf, struct bt_arena *arena, bool *readable)
@@ -110,73 +35,6 @@ static const char *socket_of(const char *conf, struct bt_arena *arena, bool *rea
             path = file.line[i].word[0].text.at;
     complain_fini(&err);
     return path;
-}
-
-/* 0 and a connection, else the exit status. */
-static int open_socket(const char *path, int *out)
-{
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-
-    if (strcmp(path, "none") == 0)
-        return unable("the configuration has \"control_socket none\"; there is nothing to ask");
-    if (strlen(path) >= sizeof addr.sun_path)
-        return unable("%s: the path is too long for a socket", path);
-    strcpy(addr.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return unable("no socket can be made: %s", strerror(errno));
-    if (connect(fd, (const struct sockaddr *)&addr, sizeof addr) == 0) {
-        *out = fd;
-        return 0;
-    }
-    int why = errno;
-    close(fd);
-    if (why == ENOENT || why == ECONNREFUSED)
-        return unable("no server listens on %s; is it running, and is that its control_socket? "
-                      "(-s SOCKET, -f FILE)",
-                      path);
-    return unable("%s: %s%s", path, strerror(why),
-                  why == EACCES || why == EPERM ? "; ask as the user that started the server" : "");
-}
-
-static bool send_words(int fd, char **word)
-{
-    char line[4096] = "";
-    size_t len = 0;
-
-    for (; *word != NULL; word++) {
-        int n = snprintf(line + len, sizeof line - len, "%s%s", len > 0 ? " " : "", *word);
-        if (n < 0 || (size_t)n >= sizeof line - len - 1)
-            return false;
-        len += (size_t)n;
-    }
-    line[len++] = '\n';
-    return send(fd, line, len, MSG_NOSIGNAL) == (ssize_t)len;
-}
-
-/* The first line tells how it went; the rest is for whoever asked, and of a refusal for stderr. */
-static int show_answer(int fd)
-{
-    FILE *in = fdopen(fd, "r");
-    char *line = NULL;
-    size_t room = 0;
-
-    if (in == NULL)
-        return unable("no memory");
-    if (getline(&line, &room, in) < 0) {
-        fclose(in);
-        free(line);
-        return unable("the server closed the connection without an answer");
-    }
-    bool good = strcmp(line, "ok\n") == 0;
-    FILE *out = good ? stdout : stderr;
-    if (!good)
-        fprintf(stderr, "bobtailctl: %s", strncmp(line, "error: ", 7) == 0 ? line + 7 : line);
-    while (getline(&line, &room, in) >= 0)
-        fputs(line, out);
-    free(line);
-    fclose(in);
-    return good ? FINE : REFUSED;
 }
 
 /* `ca` is another program, which lies beside this one: it needs OpenSSL, and no server. */
@@ -196,12 +54,100 @@ static int run_ca(char **word)
     return unable("%s: %s", path, strerror(errno));
 }
 
+/* What takes long: it is told what is waited for. */
+static bool takes_long(const char *word)
+{
+    static const char *const words[] = {"reload", "reload-lists", "rotate", "drain", "stop", NULL};
+
+    for (size_t i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* --json behind a command that answers with text alone, taken off: its answer is put into JSON here. */
+static bool take_json(char **word)
+{
+    const struct command *command = commands_find(word[0]);
+    size_t n = 1;
+
+    while (word[n] != NULL)
+        n++;
+    if (strcmp(word[n - 1], "--json") != 0 || strstr(command->more, "--json") != NULL)
+        return false;
+    word[n - 1] = NULL;
+    return true;
+}
+
+static int ask(const char *path, char **word, bool progress)
+{
+    bool json = take_json(word);
+    int fd = -1;
+
+    if (strcmp(word[0], "tail") == 0)
+        return watch_tail(path, word);
+    if (strcmp(word[0], "top") == 0)
+        return watch_top(path, word);
+    int status = ask_connect(path, &fd);
+    if (status != FINE)
+        return status;
+    if (!ask_send(fd, word)) {
+        close(fd);
+        return unable("the command cannot be sent: too long, or the server has gone");
+    }
+    if (json)
+        return ask_answer_json(fd);
+    progress = takes_long(word[0]) && (progress || isatty(STDERR_FILENO));
+    return ask_answer(fd, progress ? watch_waiting : NULL, (void *)(uintptr_t)path);
+}
+
+/* Needs no server. false: it is not such a command. */
+static bool run_here(char **word, int *status)
+{
+    if (strcmp(word[0], "help") == 0)
+        *status = commands_help();
+    else if (strcmp(word[0], "completion") == 0)
+        *status = commands_complete(word + 1);
+    else if (strcmp(word[0], "manual") == 0) /* for `make` */
+        *status = commands_manual();
+    else if (strcmp(word[0], "ca") == 0)
+        *status = run_ca(word);
+    else
+        return false;
+    return true;
+}
+
+/* Answered here, so that a slip needs no server to be told. */
+static int no_command(const char *word)
+{
+    const char *near = commands_near(word);
+
+    if (near != NULL)
+        return unable("no command \"%s\"; did you mean \"%s\"?", word, near);
+    return unable("no command \"%s\"; there are: bobtailctl help", word);
+}
+
+/* Where the server's socket is; NULL: said why not. */
+static const char *find_socket(const char *conf, struct bt_arena *arena)
+{
+    bool readable = true;
+    const char *path = socket_of(conf != NULL ? conf : SYSCONFDIR "/bobtail.conf", arena,
+                                 &readable);
+
+    if (path == NULL && conf != NULL && !readable) {
+        unable("%s cannot be read", conf);
+        return NULL;
+    }
+    return path != NULL ? path : LOCALSTATEDIR "/run/bobtail/control";
+}
+
 int main(int argc, char **argv)
 {
-    static const struct option words[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option words[] = {
+        {"help", no_argument, NULL, 'h'}, {"progress", no_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
     const char *path = NULL, *conf = NULL;
-    int option, fd = -1, status;
-    bool readable = true;
+    bool progress = false;
+    int option, status;
 
     /* "+": what follows the command is the server's to understand. */
     while ((option = getopt_long(argc, argv, "+s:f:h", words, NULL)) != -1)
@@ -212,35 +158,26 @@ int main(int argc, char **argv)
         case 'f':
             conf = optarg;
             break;
+        case 'p':
+            progress = true;
+            break;
         case 'h':
-            return help();
+            return commands_help();
         default:
             return unable("try: bobtailctl help");
         }
-    if (argv[optind] == NULL)
+    char **word = argv + optind;
+    if (word[0] == NULL)
         return unable("a command is missing; try: bobtailctl help");
-    if (!is_command(argv[optind]))
-        return UNABLE;
-    if (strcmp(argv[optind], "help") == 0)
-        return help();
-    if (strcmp(argv[optind], "ca") == 0)
-        return run_ca(argv + optind);
+    if (run_here(word, &status))
+        return status;
+    if (commands_find(word[0]) == NULL)
+        return no_command(word[0]);
 
     struct bt_arena *arena = arena_new(16 * 1024);
     if (path == NULL)
-        path = socket_of(conf != NULL ? conf : SYSCONFDIR "/bobtail.conf", arena, &readable);
-    if (path == NULL && conf != NULL && !readable)
-        status = unable("%s cannot be read", conf);
-    else
-        status = open_socket(path != NULL ? path : LOCALSTATEDIR "/run/bobtail/control", &fd);
-    if (status == 0) {
-        if (send_words(fd, argv + optind)) {
-            status = show_answer(fd);
-        } else {
-            status = unable("the command cannot be sent: too long, or the server has gone");
-            close(fd);
-        }
-    }
+        path = find_socket(conf, arena);
+    status = path == NULL ? UNABLE : ask(path, word, progress);
     arena_free(arena);
     return status;
 }

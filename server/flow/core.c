@@ -93,9 +93,10 @@ static const struct bt_directive directives[] = {
             "unless they say that something was refused. Without any line, all.",
      .offset = offsetof(CONF, reply_access),
      .phase = BT_AT_RESPONSE},
-    BT_SET(CONF, access_audit, "http_access_audit", "off",
-           "Try out rules: what http_access or adapted_http_access would refuse passes, is counted "
-           "(access.audited), and its log line can say which rule it was (field access.audit)."),
+    BT_SET_LIVE(
+        CONF, access_audit, "http_access_audit", "off",
+        "Try out rules: what http_access or adapted_http_access would refuse passes, is counted "
+        "(access.audited), and its log line can say which rule it was (field access.audit)."),
     {.name = "follow_x_forwarded_for",
      .args = "allow|deny fastacls+",
      .doc =
@@ -126,7 +127,7 @@ static const struct bt_directive directives[] = {
            "Mail address of whoever runs this proxy, for error pages."),
     BT_SET(CONF, suppress_version, "httpd_suppress_version_string", "off",
            "Leave the version out of Server, Via and error pages."),
-    BT_SET(CONF, via, "via", "on", "Add Via to requests and answers, as RFC 9110 7.6.3 asks."),
+    BT_SET_LIVE(CONF, via, "via", "on", "Add Via to requests and answers, as RFC 9110 7.6.3 asks."),
     BT_SET_AS(CONF, forwarded_for, "on|off|transparent|delete|truncate", "forwarded_for", "on",
               "X-Forwarded-For: on adds the client's address, off adds \"unknown\", transparent "
               "leaves it alone, delete removes it, truncate says only the client's address."),
@@ -141,7 +142,8 @@ static const struct bt_directive directives[] = {
      .preset = "0",
      .doc = "Largest request body; a larger one is answered 413, before the access rules are asked "
             "when its length is known, else when so much has come. 0 or none: no limit.",
-     .offset = offsetof(CONF, request_body_max)},
+     .offset = offsetof(CONF, request_body_max),
+     .flags = BT_LIVE},
     {.name = "reply_body_max_size",
      .args = "size|none fastacls",
      .unit = "bytes",
@@ -159,10 +161,11 @@ static const struct bt_directive directives[] = {
         read_ahead_gap, "read_ahead_gap", "KB", "64 KB",
         "How much of an answer is read ahead of a client that takes it slowly: nothing more is held "
         "in memory for it. At least 4 KB and at most 64 KB."),
-    BT_SET(CONF, half_closed, "half_closed_clients", "off",
-           "on: a client that closes its half of the connection while it waits still gets its "
-           "answer; off: it is taken to be gone, and the exchange ends. Tunnels keep a half-closed "
-           "side in any case."),
+    BT_SET_LIVE(
+        CONF, half_closed, "half_closed_clients", "off",
+        "on: a client that closes its half of the connection while it waits still gets its "
+        "answer; off: it is taken to be gone, and the exchange ends. Tunnels keep a half-closed "
+        "side in any case."),
     BT_SET_AS(
         CONF, relaxed, "on|off|warn", "relaxed_header_parser", "off",
         "on (warn: and say so in the log): what has one meaning only is taken although it is "
@@ -230,16 +233,20 @@ static const struct bt_directive directives[] = {
              "How long one exchange or tunnel may last."),
     DURATION(forward_timeout, "forward_timeout", "second", "4 minutes",
              "How long new tries to reach an origin may begin after the first."),
-    BT_SET_AS(CONF, forward_max_tries, "int(1..100)", "forward_max_tries", "25",
-              "How often a request is tried before the client is told that it cannot be done."),
+    {.name = "forward_max_tries",
+     .args = "int(1..100)",
+     .preset = "25",
+     .doc = "How often a request is tried before the client is told that it cannot be done.",
+     .offset = offsetof(CONF, forward_max_tries),
+     .flags = BT_LIVE},
     BT_SET(
         CONF, retry_on_error, "retry_on_error", "off",
         "on: an answer of 403, 500, 501 or 503 is taken for a way that leads nowhere, too, so that "
         "the request goes to the next parent; 502 and 504 always are."),
-    BT_SET(CONF, client_persistent, "client_persistent_connections", "on",
-           "Keep client connections for more than one request."),
-    BT_SET(CONF, server_persistent, "server_persistent_connections", "on",
-           "Keep origin connections for more than one request."),
+    BT_SET_LIVE(CONF, client_persistent, "client_persistent_connections", "on",
+                "Keep client connections for more than one request."),
+    BT_SET_LIVE(CONF, server_persistent, "server_persistent_connections", "on",
+                "Keep origin connections for more than one request."),
 };
 
 static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)

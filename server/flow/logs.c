@@ -20,6 +20,7 @@
 #include "bt_log.h"
 #include "conf/complain.h"
 #include "flow/fields.h"
+#include "flow/tail.h"
 #include "flow/txn.h"
 #include "net/loop.h"
 #include "plug/acl.h"
@@ -303,7 +304,7 @@ static bool resolve_format(struct logs_conf *c, struct access_log *log, struct b
 static bool setup(void *c_, struct bt_arena *arena, struct bt_error *err)
 {
     struct logs_conf *c = c_;
-    bool fine = true;
+    bool fine = tail_make(err);
 
     for (size_t i = 0; i < c->n; i++) {
         struct access_log *log = &c->log[i];
@@ -406,6 +407,10 @@ static bool log_wants(const struct access_log *log, struct bt_txn *txn)
 
 void logs_write(struct bt_txn *txn)
 {
+    if (logs->masked)
+        fields_mask = logs->mask;
+    tail_note(txn);
+    fields_mask = UINT32_MAX;
     for (size_t i = 0; i < logs->n; i++) {
         const struct access_log *log = &logs->log[i];
 
@@ -535,10 +540,14 @@ static const struct bt_directive directives[] = {
      .args = "word text",
      .doc = "Names a format for access_log; of two lines with one name the first stands.",
      .set = set_logformat},
-    BT_SET_AS(struct logs_conf, rotate, "int(0..1000)", "logfile_rotate", "10",
-              "How many old log files are kept; 0 only opens the files anew, for logrotate."),
-    BT_SET(struct logs_conf, strip_query, "strip_query_terms", "on",
-           "Cuts the URL of %ru in logs behind its question mark, where secrets may stand."),
+    {.name = "logfile_rotate",
+     .args = "int(0..1000)",
+     .preset = "10",
+     .doc = "How many old log files are kept; 0 only opens the files anew, for logrotate.",
+     .offset = offsetof(struct logs_conf, rotate),
+     .flags = BT_LIVE},
+    BT_SET_LIVE(struct logs_conf, strip_query, "strip_query_terms", "on",
+                "Cuts the URL of %ru in logs behind its question mark, where secrets may stand."),
     BT_SET(struct logs_conf, mime_hdrs, "log_mime_hdrs", "off",
            "Appends both header blocks to lines in the formats squid, common and combined."),
     {.name = "buffered_logs",

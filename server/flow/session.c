@@ -704,3 +704,10 @@ void session_cut(void)
     }
     stream_cut_lingering();
 }
+
+void session_each(void (*each)(void *arg, struct session *), void *arg)
+{
+    LIST_EACH(&sessions, struct session, all, s) {
+        each(arg, s);
+    }
+}

@@ -75,6 +75,8 @@ extern struct timeout_class session_writing; /* write_timeout */
 void session_start(void);
 void session_drain(void (*over)(void), bool patient);
 void session_cut(void);
+/* Every session of this worker, also those that are idle. `each` must end none. */
+void session_each(void (*each)(void *arg, struct session *), void *arg);
 bool session_draining(void);
 
 #endif

@@ -179,12 +179,17 @@ static void class_timer(evutil_socket_t fd, short what, void *arg)
     class_look(arg);
 }
 
+void timeout_class_after(struct timeout_class *cls, bt_duration after)
+{
+    cls->after = after.ms < 0 ? -1 : after.ms * 1000;
+}
+
 void timeout_class_init(struct timeout_class *cls, bt_duration after,
                         void (*expired)(struct timeout *))
 {
     memset(cls, 0, sizeof *cls);
     list_init(&cls->list);
-    cls->after = after.ms < 0 ? -1 : after.ms * 1000;
+    timeout_class_after(cls, after);
     cls->expired = expired;
     evtimer_assign(&cls->timer, base, class_timer, cls);
     list_add_tail(&classes, &cls->link);

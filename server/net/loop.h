@@ -85,6 +85,8 @@ struct timeout_class {
  * no longer set and may free it, set it again, or set and clear others. */
 void timeout_class_init(struct timeout_class *, bt_duration after,
                         void (*expired)(struct timeout *));
+/* Another length, while nothing of the class is set. */
+void timeout_class_after(struct timeout_class *, bt_duration after);
 void timeout_class_fini(struct timeout_class *);
 /* Set, or set anew: a move to the tail; the timer is touched only when it is not armed. */
 void timeout_set(struct timeout_class *, struct timeout *);

@@ -537,6 +537,8 @@ struct generation *generation_look(const char *path, const struct bt_module *con
     loading->good &= bind_lines(&file, &loading->hooks, loading->arena, err);
     load_defaults(loading);
     run_setups(loading, &file);
+    loading->gen->line = file.line;
+    loading->gen->n_lines = file.n;
     return end(loading);
 }
 

@@ -14,7 +14,8 @@
 #include "bt_module.h"
 
 struct registry;
-struct acls; /* plug/acl.h: the named ACLs of the file */
+struct file_line; /* conf/file.h */
+struct acls;      /* plug/acl.h: the named ACLs of the file */
 
 enum generation_state {
     MODULE_BUILT_IN, /* part of the server */
@@ -45,7 +46,9 @@ struct generation {
     size_t n_modules;
     const struct generation_module *found; /* all, loaded or not: loaded in order, others by name */
     size_t n_found;
-    size_t n_started; /* of modules, in this worker */
+    size_t n_started;             /* of modules, in this worker */
+    const struct file_line *line; /* of the file and all that it includes, but `module` lines */
+    size_t n_lines;
 };
 
 /* The one of this process: set as soon as generation_load() begins, so that what it calls can use

@@ -76,6 +76,8 @@ static void directive_card(struct registry *registry, const struct registry_row 
     fact(card, "preset", own->preset);
     fact(card, "unit", own->unit);
     fact(card, "takes", set_text(own));
+    if ((own->flags & BT_LIVE) != 0)
+        fact(card, "live", "bobtailctl set changes it while the server runs");
     if (own->args != NULL && strstr(own->args, "acls") != NULL)
         fact(card, "asked in", phase_name(own->phase));
     if (own->doc != NULL)

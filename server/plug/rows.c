@@ -173,8 +173,10 @@ static void vet_directive(struct vetting *vet, const struct bt_directive *row)
     vet_words(vet, "directive", row->name, row->status == BT_BUILT ? row->doc : "not built");
     vet_status(vet, "directive", row->name, row->status);
     vet_phase(vet, "directive", row->name, row->phase);
-    if (row->flags & ~(BT_LISTFILE | BT_SECRET | BT_BY_ACTION | GRAMMAR_LIST_NAMES))
+    if (row->flags & ~(BT_LISTFILE | BT_SECRET | BT_LIVE | BT_BY_ACTION | GRAMMAR_LIST_NAMES))
         fault(vet, "directive", row->name, "has flags that do not exist");
+    if ((row->flags & BT_LIVE) != 0 && row->set != NULL)
+        fault(vet, "directive", row->name, "is BT_LIVE, and not one value in a field");
     const struct grammar *grammar = vet_grammar(vet, "directive", row->name, row->args);
     for (size_t i = 0; i < row->options.n; i++)
         vet_option(vet, row, &row->options.row[i]);

@@ -23,6 +23,7 @@
 #include "bt.h"
 #include "proc/admin_rules.h"
 #include "proc/calls.h"
+#include "proc/told.h"
 #include "proc/version.h"
 #include "stat/counter.h"
 #include "stat/counts.h"
@@ -110,6 +111,21 @@ static void answer(struct admin_call *call)
 FILE *admin_out(struct admin_call *call)
 {
     return call->out;
+}
+
+const struct admin_owner *admin_owner_of(const struct admin_call *call)
+{
+    return call->admin->owner;
+}
+
+int admin_fd(const struct admin_call *call)
+{
+    return call->item.fd;
+}
+
+void admin_over(struct admin_call *call)
+{
+    call_free(call);
 }
 
 void admin_done(struct admin_call *call)
@@ -264,17 +280,21 @@ static void do_explain(struct admin_call *call, bt_str *word, size_t n)
         admin_failed(call, "%s", explain.why);
         return;
     }
-    hub_remove(&call->admin->hub, &call->item);
-    call->stage = WAITING;
+    admin_wait(call);
     call_free(call);
 }
 
 /* ---- what does something ---- */
 
-static void act(struct admin_call *call, enum admin_act what, int64_t number)
+void admin_wait(struct admin_call *call)
 {
     hub_remove(&call->admin->hub, &call->item);
     call->stage = WAITING;
+}
+
+static void act(struct admin_call *call, enum admin_act what, int64_t number)
+{
+    admin_wait(call);
     call->admin->owner->act(call, what, number);
 }
 
@@ -302,6 +322,12 @@ static void do_rotate(struct admin_call *call, bt_str *word, size_t n)
 {
     (void)word;
     do_plain(call, ADMIN_ROTATE, n);
+}
+
+static void do_drain(struct admin_call *call, bt_str *word, size_t n)
+{
+    (void)word;
+    do_plain(call, ADMIN_DRAIN, n);
 }
 
 static void do_stop(struct admin_call *call, bt_str *word, size_t n)
@@ -333,10 +359,26 @@ static const struct {
     const char *word;
     void (*run)(struct admin_call *, bt_str *word, size_t n);
 } commands[] = {
-    {"stats", do_stats},     {"workers", do_workers}, {"segment", do_segment},
-    {"version", do_version}, {"reload", do_reload},   {"rotate", do_rotate},
-    {"rules", do_rules},     {"explain", do_explain}, {"stop", do_stop},
-    {"idle", do_idle},       {"clock", do_clock},     {"reload-lists", do_reload_lists},
+    {"stats", do_stats},
+    {"workers", do_workers},
+    {"segment", do_segment},
+    {"version", do_version},
+    {"reload", do_reload},
+    {"rotate", do_rotate},
+    {"rules", do_rules},
+    {"explain", do_explain},
+    {"drain", do_drain},
+    {"stop", do_stop},
+    {"idle", do_idle},
+    {"clock", do_clock},
+    {"reload-lists", do_reload_lists},
+    {"status", told_status},
+    {"config", told_config},
+    {"top", told_top},
+    {"kill", told_kill},
+    {"set", told_set},
+    {"log", told_log},
+    {"tail", told_tail},
 };
 
 /* As do_explain(). */
@@ -354,8 +396,7 @@ static void do_call(struct admin_call *call, const bt_str *word, size_t n)
         admin_failed(call, "no worker serves at the moment");
         return;
     }
-    hub_remove(&call->admin->hub, &call->item);
-    call->stage = WAITING;
+    admin_wait(call);
     call_free(call);
 }
 

@@ -9,7 +9,14 @@
  *   rules [--json]                                            how often each rule decided
  *   explain METHOD URL [from ADDR] [user NAME] [header NAME: VALUE]...   what http_access would say
  *   version
- *   reload, rotate, stop, idle close, clock +SECONDS          done when the answer comes
+ *   status [--json]                                           how the server is, and its last reload
+ *   config [--json] [all] [NAME]                              what is in force, without secrets
+ *   top [--json]                                              exchanges under way
+ *   kill G.W.N                                                end one of them
+ *   set NAME VALUE                                            until the next reload
+ *   log level [LEVEL [MODULE]]                                likewise
+ *   tail                                                      the memory of stat/ring.h, as a descriptor
+ *   reload, rotate, drain, stop, idle close, clock +SECONDS   done when the answer comes
  *   and what modules have (calls.h): a worker answers
  *
  * What only looks is answered here, out of the segment. What does something goes to the owner's
@@ -30,12 +37,18 @@ enum admin_act {
     ADMIN_STOP,
     ADMIN_IDLE_CLOSE,
     ADMIN_CLOCK,
-    ADMIN_LISTS
+    ADMIN_LISTS,
+    ADMIN_DRAIN
 };
 
 /* A question that is not answered yet. Lives until admin_done() or admin_failed(), also when the one
  * who asked is gone. */
 struct admin_call;
+
+/* What workers answered has come together in that file. Ends with admin_done() or admin_failed(). */
+typedef void admin_tell(struct admin_call *, int gathered);
+
+struct start;
 
 struct admin_owner {
     /* The newest segment, after what older ones counted was taken over. */
@@ -47,6 +60,10 @@ struct admin_owner {
     void (*act)(struct admin_call *, enum admin_act, int64_t number);
     /* A command of a module: its words, to be answered on that descriptor, which stays ours. */
     bool (*call)(int fd, bt_str text);
+    /* A chore of every worker (chores.h); `tell` is called when all have answered. */
+    void (*gather)(struct admin_call *, bt_str text, admin_tell *tell);
+    /* What this process was started as, and what it is at: "serving". */
+    const struct start *(*start)(const char **stage);
 };
 
 struct admin {
@@ -78,6 +95,15 @@ void admin_leave(struct admin *);
 
 /* Where more can be told before the answer is done: it stands after the first line. */
 FILE *admin_out(struct admin_call *);
+/* For whom it is asked. */
+const struct admin_owner *admin_owner_of(const struct admin_call *);
+/* It is answered later: nothing more is read from it. */
+void admin_wait(struct admin_call *);
+/* Its connection, for an answer that is given there at once; then it is over. */
+int admin_fd(const struct admin_call *);
+void admin_over(struct admin_call *);
+/* A file for gather(); -1: errno. */
+int admin_gather_file(void);
 void admin_done(struct admin_call *);
 void admin_failed(struct admin_call *, const char *format, ...) BT_PRINTF(2, 3);
 

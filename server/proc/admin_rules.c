@@ -185,6 +185,58 @@ static void print_step(void *arg, const struct rules_step *step)
     arena_free(arena);
 }
 
+struct told_json {
+    FILE *out;
+    bool some;
+};
+
+static void print_step_json(void *arg, const struct rules_step *step)
+{
+    static const char *const holds[] = {
+        [BT_NO] = "no", [BT_YES] = "yes", [BT_WAIT] = "unknown", [BT_BROKEN] = "broken"};
+    static const char *const says[] = {[RULES_NO] = "no",
+                                       [RULES_YES] = "yes",
+                                       [RULES_UNKNOWN] = "unknown",
+                                       [RULES_BROKEN] = "broken",
+                                       [RULES_UNASKED] = "unasked"};
+    struct told_json *to = arg;
+    struct bt_arena *arena = arena_new(4096);
+    FILE *out = to->out;
+
+    fprintf(out, "%s\n  {\"file\": ", to->some ? "," : "");
+    render_json_text(out, step->line->name.file);
+    fprintf(out, ", \"line\": %u, \"text\": ", (unsigned)step->line->name.line);
+    render_json_text(out, rules_line_text(step->line, arena).at);
+    fprintf(out, ", \"holds\": \"%s\", \"acls\": [", holds[step->holds]);
+    for (size_t i = 0; i < step->n; i++) {
+        fputs(i > 0 ? ", {\"name\": " : "{\"name\": ", out);
+        render_json_text(out, bt_str_copy(arena, step->term[i].name).at);
+        fprintf(out, ", \"negated\": %s, \"says\": \"%s\"}",
+                step->term[i].negated ? "true" : "false", says[step->term[i].said]);
+    }
+    fputs("]}", out);
+    to->some = true;
+    arena_free(arena);
+}
+
+static void explain_json(FILE *out, struct bt_txn *txn)
+{
+    struct told_json to = {out, false};
+
+    fputs("ok\n{\"steps\": [", out);
+    struct bt_ruling ruling = rules_explain(core->http_access, txn, sketch_askable, print_step_json,
+                                            &to);
+    fprintf(out, "],\n \"allowed\": %s, \"depends\": %s, \"file\": ",
+            ruling.match != BT_NO && ruling.action == BT_ALLOW ? "true" : "false",
+            ruling.match == BT_WAIT ? "true" : "false");
+    if (ruling.line != NULL) {
+        render_json_text(out, ruling.line->name.file);
+        fprintf(out, ", \"line\": %u}\n", (unsigned)ruling.line->name.line);
+    } else {
+        fputs("null, \"line\": null}\n", out);
+    }
+}
+
 static void print_ruling(FILE *out, const struct bt_ruling *ruling)
 {
     const char *what = ruling->action == BT_ALLOW ? "allowed" : "denied";
@@ -202,7 +254,7 @@ static void print_ruling(FILE *out, const struct bt_ruling *ruling)
         fputs(" by default, which is the opposite of the last line\n", out);
 }
 
-static void explain_now(FILE *out, const struct sketch *sketch)
+static void explain_now(FILE *out, const struct sketch *sketch, bool json)
 {
     const char *why = "";
     char from[ADDR_TEXT];
@@ -210,6 +262,10 @@ static void explain_now(FILE *out, const struct sketch *sketch)
 
     if (txn == NULL) {
         fprintf(out, "error: %s\n", why);
+        return;
+    }
+    if (json) {
+        explain_json(out, txn);
         return;
     }
     addr_print_sockaddr(bt_client_addr(txn), from);
@@ -228,7 +284,8 @@ bool admin_explain(int fd, const bt_str *word, size_t n, struct admin_explain *e
     struct sketch sketch;
     sigset_t none;
 
-    if (!read_words(&sketch, word, n, arena, explain)) {
+    bool json = n > 0 && str_eq_literal(word[n - 1], "--json");
+    if (!read_words(&sketch, word, n - json, arena, explain)) {
         arena_free(arena);
         return false;
     }
@@ -242,7 +299,7 @@ bool admin_explain(int fd, const bt_str *word, size_t n, struct admin_explain *e
         (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
         FILE *out = fdopen(fd, "w");
         if (out != NULL) {
-            explain_now(out, &sketch);
+            explain_now(out, &sketch, json);
             fflush(out);
         }
         _exit(0);

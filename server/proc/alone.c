@@ -22,6 +22,8 @@
 #include "flow/flow.h"
 #include "net/loop.h"
 #include "proc/calls.h"
+#include "proc/chores.h"
+#include "proc/notify.h"
 #include "proc/reread.h"
 #include "proc/settings.h"
 #include "proc/start.h"
@@ -32,6 +34,7 @@ static struct {
     struct worker_birth birth;
     struct watch control, lists;
     bool stopping;
+    bool draining; /* stopping, with all the time that it takes */
     bool loud;
     struct admin_call *stopper;
 } a;
@@ -43,6 +46,7 @@ static const char no_reload[] =
 static void stop(enum worker_what how)
 {
     a.stopping = true;
+    notify_stopping();
     reread_abandon("the server is stopping");
     worker_obey(how, 0);
 }
@@ -62,7 +66,8 @@ static void on_signal(int signo)
     switch (signo) {
     case SIGTERM:
         bt_log(NULL, BT_INFO, "told to stop");
-        stop(a.stopping ? WORKER_CUT : WORKER_STOP);
+        stop(a.stopping && !a.draining ? WORKER_CUT : WORKER_STOP);
+        a.draining = false;
         break;
     case SIGINT:
         bt_log(NULL, BT_INFO, "told to stop at once");
@@ -100,12 +105,14 @@ static void owner_act(struct admin_call *call, enum admin_act what, int64_t numb
         admin_failed(call, "%s", no_reload);
         return;
     case ADMIN_STOP:
+    case ADMIN_DRAIN:
         if (a.stopper != NULL) {
             admin_failed(call, "the server is stopping");
             return;
         }
         a.stopper = call;
-        stop(WORKER_STOP);
+        a.draining = what == ADMIN_DRAIN;
+        stop(a.draining ? WORKER_DRAIN : WORKER_STOP);
         return;
     case ADMIN_ROTATE:
         rotate();
@@ -137,7 +144,28 @@ static bool owner_call(int fd, bt_str text)
     return its >= 0;
 }
 
-static const struct admin_owner owner = {owner_segment, owner_workers, owner_act, owner_call};
+static void owner_gather(struct admin_call *call, bt_str text, admin_tell *tell)
+{
+    int file = admin_gather_file(), its = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 0);
+
+    if (its >= 0) {
+        chores_run(its, text);
+        tell(call, file);
+    } else {
+        admin_failed(call, "no memory for the answers: %s", strerror(errno));
+    }
+    if (file >= 0)
+        close(file);
+}
+
+static const struct start *owner_start(const char **stage)
+{
+    *stage = a.draining ? "draining" : a.stopping ? "stopping" : "serving";
+    return &a.start;
+}
+
+static const struct admin_owner owner = {owner_segment, owner_workers, owner_act,
+                                         owner_call,    owner_gather,  owner_start};
 
 /* ---- list files ---- */
 
@@ -194,6 +222,7 @@ static bool serve(void)
         loop_watch(&a.lists, lists, WATCH_READ, lists_ready, NULL);
     row->state = SEGMENT_ACCEPTING;
     start_ready(&a.start);
+    notify_ready("One process serves");
     bt_log(NULL, BT_INFO, "one process serves (-N)");
     return true;
 }
@@ -202,6 +231,7 @@ int alone_run(const struct options *options)
 {
     struct start *start = &a.start;
 
+    notify_begin();
     start_init(start, options);
     bool good = start_load(start) && start_bind(start);
     start_tell(start);

@@ -15,6 +15,7 @@
 #include "bt_module.h"
 #include "plug/generation.h"
 #include "plug/registry.h"
+#include "proc/chores.h"
 
 enum {
     WORDS = 64,
@@ -49,16 +50,14 @@ bool calls_known(bt_str name)
 
 /* ---- the line ---- */
 
-bool calls_send(int line, int fd, bt_str text)
+static bool send_parts(int socket, struct iovec *part, size_t n, int fd)
 {
-    struct worker_word word = {WORKER_CALL, 0};
-    struct iovec part[] = {{&word, sizeof word}, {(void *)(uintptr_t)text.at, text.len}};
     union {
         struct cmsghdr head;
         char space[CMSG_SPACE(sizeof fd)];
     } control = {0};
     struct msghdr message = {.msg_iov = part,
-                             .msg_iovlen = 2,
+                             .msg_iovlen = n,
                              .msg_control = control.space,
                              .msg_controllen = sizeof control.space};
     struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
@@ -67,7 +66,21 @@ bool calls_send(int line, int fd, bt_str text)
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof fd);
     memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-    return sendmsg(line, &message, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
+bool calls_pass(int socket, bt_str text, int fd)
+{
+    struct iovec part = {(void *)(uintptr_t)text.at, text.len};
+
+    return send_parts(socket, &part, 1, fd);
+}
+
+bool calls_send(int line, struct worker_word word, int fd, bt_str text)
+{
+    struct iovec part[] = {{&word, sizeof word}, {(void *)(uintptr_t)text.at, text.len}};
+
+    return send_parts(line, part, 2, fd);
 }
 
 static int descriptor_of(struct msghdr *message)
@@ -100,6 +113,8 @@ ssize_t calls_hear(int line, struct worker_word *word)
         return n;
     if (word->what == WORKER_CALL && fd >= 0)
         calls_run(fd, (bt_str){text, (size_t)n - sizeof *word});
+    else if (word->what == WORKER_CHORE && fd >= 0)
+        chores_run(fd, (bt_str){text, (size_t)n - sizeof *word});
     return (ssize_t)sizeof *word;
 }
 

@@ -14,9 +14,12 @@ enum { CALLS_TEXT = 4096 };
 
 /* Has a module a command of that name? */
 bool calls_known(bt_str name);
-/* Master: the words, and the connection that their answer goes to, down a worker's line. */
-BT_MUST bool calls_send(int line, int fd, bt_str text);
-/* Worker: what comes on its line, as recv() of a word; what is a call is run. */
+/* Master: a word (WORKER_CALL or WORKER_CHORE), and what is asked and the descriptor that the answer
+ * goes to, down a worker's line. */
+BT_MUST bool calls_send(int line, struct worker_word, int fd, bt_str text);
+/* A text and a descriptor, in one message on a socket. */
+BT_MUST bool calls_pass(int socket, bt_str text, int fd);
+/* Worker: what comes on its line, as recv() of a word; what is a call or a chore is run. */
 ssize_t calls_hear(int line, struct worker_word *word);
 /* Here and now; `fd` is closed when it is answered. */
 void calls_run(int fd, bt_str text);

@@ -46,6 +46,18 @@ static void keep_all(const struct handover *h, bool keep)
 
 /* ---- writing ---- */
 
+/* On one line: ends of lines are RS there. */
+static void write_reload(FILE *out, const struct reload_outcome *reload)
+{
+    if (reload->begun_ms == 0)
+        return;
+    fprintf(out, "reload %lld %lld %d ", (long long)reload->when, (long long)reload->begun_ms,
+            reload->good);
+    for (const char *at = reload->text; *at != '\0'; at++)
+        fputc(*at == '\n' ? 036 : *at, out);
+    fputc('\n', out);
+}
+
 static bool write_text(FILE *out, const struct handover *h)
 {
     fputs(FIRST_LINE, out);
@@ -75,6 +87,7 @@ static bool write_text(FILE *out, const struct handover *h)
                 h->zone[i].name);
     for (size_t i = 0; i < h->n_wakes; i++)
         fprintf(out, "wake %d %u\n", h->wake[i].fd, h->wake[i].member);
+    write_reload(out, &h->reload);
     return fflush(out) == 0;
 }
 
@@ -174,6 +187,20 @@ static void read_path(const char *line, const char *format, int *fd, char *path)
         strcpy(path, line + at);
 }
 
+static void read_reload(struct reload_outcome *reload, const char *line)
+{
+    long long when, begun;
+    int good, at = 0;
+
+    if (sscanf(line, "reload %lld %lld %d%n", &when, &begun, &good, &at) != 3 || line[at] != ' ')
+        return;
+    *reload = (struct reload_outcome){.when = when, .begun_ms = begun, .good = good != 0};
+    snprintf(reload->text, sizeof reload->text, "%s", line + at + 1);
+    for (char *c = reload->text; *c != '\0'; c++)
+        if (*c == 036)
+            *c = '\n';
+}
+
 static void read_line(struct handover *h, const char *line)
 {
     long long number;
@@ -195,6 +222,8 @@ static void read_line(struct handover *h, const char *line)
         read_path(line, "control %d %n", &h->control, h->control_path);
     else if (strncmp(line, "pidfile ", 8) == 0)
         read_path(line, "pidfile %d %n", &h->pidfile, h->pidfile_path);
+    else if (strncmp(line, "reload ", 7) == 0)
+        read_reload(&h->reload, line);
     else if (sscanf(line, "waiting %d", &flag) == 1)
         h->waiting = flag;
     else if (sscanf(line, "silent %d", &flag) == 1 && h->n_silent < HANDOVER_SILENT)

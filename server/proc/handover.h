@@ -34,6 +34,14 @@ struct handover_wake { /* the eventfd of a member (stat/member.h) */
     unsigned member;
     int fd;
 };
+/* What became of the last reload. */
+enum { RELOAD_TEXT = 8192 };
+struct reload_outcome {
+    int64_t when;     /* wall clock, seconds; 0: there was none */
+    int64_t begun_ms; /* when it was asked for, of a clock that tests do not move */
+    bool good;
+    char text[RELOAD_TEXT]; /* what was said of the configuration; may be long, and is cut */
+};
 struct handover {
     unsigned generation; /* of the image that leaves */
     int64_t started;     /* wall clock of the first one */
@@ -55,6 +63,7 @@ struct handover {
     size_t n_zones;
     struct handover_wake *wake;
     size_t n_wakes;
+    struct reload_outcome reload;
 };
 
 /* Write it down, and set the variable. `keep` lets the descriptors survive the exec. Returns the

@@ -22,7 +22,11 @@
 #include "flow/flow.h"
 #include "proc/calls.h"
 #include "proc/crew.h"
+#include "proc/chores.h"
 #include "proc/daemon.h"
+#include "proc/errand.h"
+#include "proc/legacy.h"
+#include "proc/notify.h"
 #include "proc/reload.h"
 #include "proc/reread.h"
 #include "proc/settings.h"
@@ -31,7 +35,7 @@
 #include "stat/member.h"
 
 enum {
-    ERRANDS = 16,
+    STOPPERS = 16,
     GRACE_MS = 3000, /* a worker that overstays its own limit by that much is killed */
     CUT_GRACE_MS = 2000,
     QUIET_MS = 500,     /* for so long an exec waits until bobtailctl has its answers */
@@ -47,18 +51,15 @@ static struct {
     bool ready;      /* the newest crew has served */
     bool has_served; /* some image of this server has */
     bool loud;       /* -k debug */
-    enum { RUNNING, STOPPING, CUTTING, KILLED } stage;
+    enum { RUNNING, DRAINING, STOPPING, CUTTING, KILLED } stage;
     int64_t deadline_ms; /* when the next stage comes by itself */
     int status;
-    uint32_t stamp; /* of the newest word to workers */
-    struct {        /* calls that are answered when all workers have done it */
-        struct admin_call *call;
-        uint32_t stamp;
-    } errand[ERRANDS];
+    uint32_t stamp;              /* of the newest word to workers */
     struct admin_call *reloader; /* waits for a reload */
-    struct admin_call *stopper[ERRANDS];
+    struct admin_call *stopper[STOPPERS];
     int64_t become_ms; /* when the next image is begun at the latest; INT64_MAX: none is */
     bool reload_again; /* asked for while one was being tried */
+    bool coming;       /* this image is what a reload made, and has not served yet */
 } m = {.deadline_ms = INT64_MAX, .become_ms = INT64_MAX};
 
 /* ---- errands: words that all workers must have dealt with ---- */
@@ -70,12 +71,7 @@ static bool errand_is_done(uint32_t stamp)
 
 static void errands_look(void)
 {
-    for (unsigned i = 0; i < ERRANDS; i++)
-        if (m.errand[i].call != NULL && errand_is_done(m.errand[i].stamp)) {
-            struct admin_call *call = m.errand[i].call;
-            m.errand[i].call = NULL;
-            admin_done(call);
-        }
+    errand_look(m.crew);
     reread_look();
 }
 
@@ -86,34 +82,65 @@ static void tell_all(enum worker_what what, struct admin_call *call)
     for (struct crew *crew = m.crew; crew != NULL; crew = crew->older)
         crew_tell(crew, what, m.stamp);
     m.birth.stamp = m.stamp;
-    for (unsigned i = 0; call != NULL && i < ERRANDS; i++)
-        if (m.errand[i].call == NULL) {
-            m.errand[i].call = call;
-            m.errand[i].stamp = m.stamp;
-            call = NULL;
-        }
     if (call != NULL)
-        admin_failed(call, "too much is under way; ask again");
+        errand_begin(call, m.stamp, -1, NULL);
+    errands_look();
+}
+
+/* A chore for every worker that serves; their answers come together in a file. */
+static void owner_gather(struct admin_call *call, bt_str text, admin_tell *tell)
+{
+    int file = admin_gather_file();
+
+    if (file < 0) {
+        admin_failed(call, "no memory for the answers: %s", strerror(errno));
+        return;
+    }
+    m.stamp++;
+    for (struct crew *crew = m.crew; crew != NULL; crew = crew->older)
+        for (unsigned i = 0; i < crew->n; i++)
+            if (crew->hand[i].pid != 0 &&
+                !calls_send(crew->hand[i].line.fd, (struct worker_word){WORKER_CHORE, m.stamp},
+                            file, text))
+                crew->hand[i].done = m.stamp; /* its queue is full: it is not waited for */
+    m.birth.stamp = m.stamp;
+    errand_begin(call, m.stamp, file, tell);
     errands_look();
 }
 
 /* ---- stopping ---- */
 
+static void end_begins(void)
+{
+    notify_stopping();
+    reload_abandon();
+    reread_abandon("the server is stopping");
+    m.become_ms = INT64_MAX;
+    sockets_close(&m.start.sockets);
+    sockets_close_left(&m.start.left);
+}
+
+/* End when all is done, however long that takes. */
+static void drain(void)
+{
+    if (m.stage != RUNNING)
+        return;
+    m.stage = DRAINING;
+    tell_all(WORKER_DRAIN, NULL);
+    end_begins();
+}
+
 static void stop(int status)
 {
     int64_t lifetime = m.start.generation != NULL ? settings->shutdown_lifetime.ms : LIFETIME_MS;
 
-    if (m.stage != RUNNING)
+    if (m.stage >= STOPPING)
         return;
     m.stage = STOPPING;
     m.status = status;
-    reload_abandon();
-    reread_abandon("the server is stopping");
-    m.become_ms = INT64_MAX;
     m.deadline_ms = lifetime < 0 ? INT64_MAX : crew_now_ms() + lifetime + GRACE_MS;
     tell_all(WORKER_STOP, NULL);
-    sockets_close(&m.start.sockets);
-    sockets_close_left(&m.start.left);
+    end_begins();
 }
 
 static void cut(int status)
@@ -176,81 +203,14 @@ static void toggle_debug(void)
 
 /* ---- reload ---- */
 
-static void hand_zone(void *arg, const struct zone_paper *zone)
+static void say_ready(void)
 {
-    struct handover *h = arg;
+    char text[120];
 
-    h->zone[h->n_zones++] = *zone;
-}
-
-static void hand_shared(struct handover *h)
-{
-    h->zone = bt_alloc(m.start.arena, zone_count() * sizeof *h->zone);
-    zone_each(hand_zone, h);
-    h->wake = bt_alloc(m.start.arena, BT_MEMBERS_MAX * sizeof *h->wake);
-    for (unsigned i = 0; i < BT_MEMBERS_MAX; i++)
-        if (member_fd(i) >= 0)
-            h->wake[h->n_wakes++] = (struct handover_wake){i, member_fd(i)};
-}
-
-static void take_shared(const struct handover *left)
-{
-    for (size_t i = 0; i < left->n_zones; i++)
-        if (left->zone[i].name[0] != '\0')
-            zone_left(&left->zone[i]);
-        else
-            close(left->zone[i].fd);
-    for (size_t i = 0; i < left->n_wakes; i++)
-        member_left(left->wake[i].member, left->wake[i].fd);
-}
-
-/* All that the next image gets. In the start's arena, which ends with this image. */
-static struct handover handover_now(void)
-{
-    struct start *start = &m.start;
-    struct handover h = {.control = -1, .pidfile = start->pidfile.fd, .waiting = -1};
-    size_t sockets = start->left.n_sockets, crews = 0, workers = 0;
-
-    for (size_t i = 0; i < start->sockets.n; i++)
-        sockets += start->sockets.port[i].n;
-    for (const struct crew *crew = m.crew; crew != NULL; crew = crew->older) {
-        crews++;
-        workers += crew->n;
-    }
-    h.socket = bt_alloc(start->arena, sockets * sizeof *h.socket);
-    h.crew = bt_alloc(start->arena, crews * sizeof *h.crew);
-    h.worker = bt_alloc(start->arena, workers * sizeof *h.worker);
-    for (size_t p = 0; p < start->sockets.n; p++)
-        for (size_t i = 0; i < start->sockets.port[p].n; i++) {
-            struct handover_socket *socket = &h.socket[h.n_sockets++];
-            strcpy(socket->key, start->sockets.port[p].key);
-            socket->fd = start->sockets.port[p].fd[i];
-        }
-    for (size_t i = 0; i < start->left.n_sockets; i++) /* those that a failed start did not use */
-        if (start->left.socket[i].fd >= 0)
-            h.socket[h.n_sockets++] = start->left.socket[i];
-    for (const struct crew *crew = m.crew; crew != NULL; crew = crew->older) {
-        h.crew[h.n_crews++] = (struct handover_crew){crew->generation, crew->segment.fd};
-        for (unsigned i = 0; i < crew->n; i++) {
-            const struct hand *hand = &crew->hand[i];
-            if (hand->pid != 0)
-                h.worker[h.n_workers++] = (struct handover_worker){
-                    crew->generation, hand->row, hand->pid, hand->line.fd, hand->accepting};
-        }
-    }
-    hand_shared(&h);
-    h.generation = m.crew->generation;
-    h.started = m.crew->segment.head->started;
-    h.shift_ms = m.crew->segment.head->clock_shift_ms;
-    h.ready = m.has_served;
-    strcpy(h.pidfile_path, start->pidfile.path);
-    if (start->log_path != NULL && strlen(start->log_path) < sizeof h.log_path)
-        strcpy(h.log_path, start->log_path);
-    if (start->admin.path[0] != '\0') {
-        h.control = start->admin.listener.fd;
-        strcpy(h.control_path, start->admin.path);
-    }
-    return h;
+    snprintf(text, sizeof text, "Generation %u serves with %u worker%s%s", m.crew->generation,
+             m.crew->n, m.crew->n == 1 ? "" : "s",
+             reload_last.when != 0 && !reload_last.good ? "; the last reload was refused" : "");
+    notify_ready(text);
 }
 
 static void reload_failed(const char *text)
@@ -258,6 +218,9 @@ static void reload_failed(const char *text)
     struct admin_call *call = m.reloader;
 
     m.reloader = NULL;
+    reload_went(false, text, crew_now_ms());
+    if (m.stage == RUNNING)
+        say_ready();
     if (call == NULL)
         return;
     fputs(text, admin_out(call));
@@ -279,11 +242,13 @@ static void reload(struct admin_call *call)
         return;
     }
     if (m.reloader != NULL)
-        reload_failed(""); /* its workers never stood; this one may do better */
+        reload_failed("its workers never stood\n"); /* this one may do better */
     m.reloader = call;
+    reload_asked(crew_now_ms());
+    notify_reloading();
     reread_abandon("a reload has begun, which reads them as well");
     bt_log(NULL, BT_INFO, "reload: the configuration is read");
-    struct handover h = handover_now();
+    struct handover h = legacy_now(&m.start, m.crew, m.has_served);
     if (!reload_try(&m.hub, &h))
         reload_failed("no process could be started\n");
 }
@@ -297,7 +262,7 @@ static void take_over_sums(void)
 static void become_the_next(void)
 {
     struct admin *admin = &m.start.admin;
-    struct handover h = handover_now();
+    struct handover h = legacy_now(&m.start, m.crew, m.has_served);
 
     m.become_ms = INT64_MAX;
     if (m.reloader != NULL)
@@ -309,10 +274,9 @@ static void become_the_next(void)
     reload_exec(&h);
     for (size_t i = 0; i < h.n_silent; i++)
         admin_take_silent(admin, h.silent[i]);
-    if (h.waiting >= 0) {
+    if (h.waiting >= 0)
         m.reloader = admin_take(admin, h.waiting);
-        reload_failed("the program cannot be run\n");
-    }
+    reload_failed("the program cannot be run\n");
 }
 
 static void trial_failed(int status, char *text)
@@ -333,6 +297,8 @@ static void trial_ended(int status, char *text)
 
     if (!good)
         trial_failed(status, text);
+    else
+        reload_promising(text);
     free(text);
     if (m.reload_again) {
         /* The file may have changed since it was read. */
@@ -356,6 +322,7 @@ static void leave(void)
     pidfile_close(&m.start.pidfile);
     reload_leave();
     reread_leave();
+    notify_leave();
     daemon_leave();
     sockets_close_left(&m.start.left);
     zone_leave();
@@ -379,9 +346,14 @@ static void all_serve(void)
     /* Ports that are no longer configured: their last users have been told to close them. */
     sockets_close_left(&m.start.left);
     m.birth.stamp = m.stamp;
+    if (m.start.resumed) /* also when a worker could not start at first */
+        reload_went(true, reload_last.text, crew_now_ms());
+    m.coming = false;
+    say_ready();
     if (m.reloader != NULL) {
         struct admin_call *call = m.reloader;
         m.reloader = NULL;
+        fputs(reload_last.text, admin_out(call)); /* warnings */
         admin_done(call);
     }
 }
@@ -405,7 +377,8 @@ static void worker_ended(struct hand *hand, int status)
                    "the server does not start, since a worker could not; what is "
                    "said above tells what to do");
             cut(EXIT_FAILURE);
-        } else {
+        } else if (m.coming) {
+            m.coming = false;
             reload_failed("a worker of the new generation could not start; see cache_log\n");
         }
     }
@@ -461,6 +434,9 @@ static int until_due(void)
 {
     int64_t due = m.deadline_ms < m.become_ms ? m.deadline_ms : m.become_ms;
     int64_t now = crew_now_ms();
+
+    if (notify_due_ms() < due)
+        due = notify_due_ms();
 
     for (unsigned i = 0; m.stage == RUNNING && i < m.crew->n; i++)
         if (m.crew->hand[i].pid == 0 && !m.crew->leaving && m.crew->hand[i].due_ms < due)
@@ -529,12 +505,16 @@ static void owner_act(struct admin_call *call, enum admin_act what, int64_t numb
                              : NULL);
         return;
     case ADMIN_STOP:
+    case ADMIN_DRAIN:
         break;
     }
-    for (unsigned i = 0; i < ERRANDS; i++)
+    for (unsigned i = 0; i < STOPPERS; i++)
         if (m.stopper[i] == NULL) {
             m.stopper[i] = call;
-            stop(EXIT_SUCCESS);
+            if (what == ADMIN_DRAIN)
+                drain();
+            else
+                stop(EXIT_SUCCESS);
             return;
         }
     admin_failed(call, "the server is stopping");
@@ -544,12 +524,21 @@ static bool owner_call(int fd, bt_str text)
 {
     for (unsigned i = 0; i < m.crew->n; i++)
         if (m.crew->hand[i].accepting && !m.crew->hand[i].leaving &&
-            calls_send(m.crew->hand[i].line.fd, fd, text))
+            calls_send(m.crew->hand[i].line.fd, (struct worker_word){WORKER_CALL, 0}, fd, text))
             return true;
     return false;
 }
 
-static const struct admin_owner owner = {owner_segment, owner_workers, owner_act, owner_call};
+static const struct start *owner_start(const char **stage)
+{
+    static const char *const stages[] = {"serving", "draining", "stopping", "cutting", "cutting"};
+
+    *stage = m.stage == RUNNING && !m.ready ? "starting" : stages[m.stage];
+    return &m.start;
+}
+
+static const struct admin_owner owner = {owner_segment, owner_workers, owner_act,
+                                         owner_call,    owner_gather,  owner_start};
 
 static void control_ready(struct hub_item *item, uint32_t events)
 {
@@ -573,7 +562,7 @@ static void signals_ready(struct hub_item *item, uint32_t events)
         break;
     case SIGTERM:
         bt_log(NULL, BT_INFO, "told to stop");
-        if (m.stage == RUNNING)
+        if (m.stage < STOPPING)
             stop(EXIT_SUCCESS);
         else if (m.stage == STOPPING)
             cut(EXIT_SUCCESS);
@@ -679,6 +668,7 @@ static void turn_until_all_left(void)
         if (m.become_ms <= crew_now_ms() ||
             (m.become_ms != INT64_MAX && admin_is_quiet(&m.start.admin, m.reloader)))
             become_the_next();
+        notify_alive(crew_now_ms());
         hub_turn(&m.hub, until_due());
         if (crew_now_ms() >= m.deadline_ms)
             next_stage();
@@ -688,7 +678,7 @@ static void turn_until_all_left(void)
 static void end(void)
 {
     bt_log(NULL, BT_INFO, "the server has stopped");
-    for (unsigned i = 0; i < ERRANDS; i++)
+    for (unsigned i = 0; i < STOPPERS; i++)
         if (m.stopper[i] != NULL)
             admin_done(m.stopper[i]);
     admin_close(&m.start.admin);
@@ -708,6 +698,7 @@ static bool limp(void)
            "reload: the configuration was good a moment ago, and is not any more; generation %u "
            "goes on, without being started anew; correct what is said above and reload again",
            m.crew->generation);
+    counter_use(&m.crew->segment, 0);
     start->generation = NULL;
     m.crew->leaving = true;
     m.ready = true;
@@ -747,14 +738,16 @@ int master_run(const struct options *options)
 
     signals_block(&set);
     reload_begin(options->argv);
+    notify_begin();
     start_init(&m.start, options);
     switch (handover_read(&m.start.left, m.start.arena, false)) {
     case HANDOVER_BROKEN:
         return EXIT_FAILURE;
     case HANDOVER_FOUND:
-        m.start.resumed = true;
+        m.start.resumed = m.coming = true;
         m.has_served = m.start.left.ready;
-        take_shared(&m.start.left);
+        legacy_take(&m.start.left);
+        reload_last = m.start.left.reload;
         /* Until the new configuration names its own: what is wrong with it must be told, too. */
         if (m.start.left.log_path[0] != '\0' && log_open(m.start.left.log_path))
             m.start.log_path = m.start.left.log_path;
@@ -781,11 +774,11 @@ int master_run(const struct options *options)
             m.reloader = admin_take(&m.start.admin, m.start.left.waiting);
         for (size_t i = 0; i < m.start.left.n_silent; i++)
             admin_take_silent(&m.start.admin, m.start.left.silent[i]);
-        if (m.start.generation == NULL)
-            reload_failed("the configuration changed while it was read; see cache_log\n");
     }
     if (m.start.generation != NULL)
         (void)reread_open(&lists_owner, &m.hub);
+    else
+        reload_failed("the configuration changed while it was read; see cache_log\n");
     reap();
     turn_until_all_left();
     end();

@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "bt.h"
+#include "stat/counts.h"
 
 static char program[4096];
 static char **words; /* of the command line, and place for one more and the end */
@@ -44,6 +46,40 @@ void reload_begin(char **argv)
     words = calloc(n_words + 2, sizeof *words);
     CHECK(words != NULL);
     memcpy(words, argv, n_words * sizeof *words);
+}
+
+/* ---- how it went ---- */
+
+struct reload_outcome reload_last;
+static int64_t asked_ms;
+
+void reload_asked(int64_t now_ms)
+{
+    asked_ms = now_ms;
+}
+
+void reload_promising(const char *text)
+{
+    reload_last.begun_ms = asked_ms;
+    snprintf(reload_last.text, sizeof reload_last.text, "%s", text);
+}
+
+void reload_went(bool good, const char *text, int64_t now_ms)
+{
+    /* After an exec the one who asked was asked before. */
+    int64_t begun = asked_ms != 0 ? asked_ms : reload_last.begun_ms;
+
+    asked_ms = 0;
+    if (text != reload_last.text)
+        snprintf(reload_last.text, sizeof reload_last.text, "%s", text);
+    reload_last.when = (int64_t)time(NULL);
+    reload_last.begun_ms = begun;
+    reload_last.good = good;
+    if (good)
+        count(reloads);
+    else
+        count(reload_failures);
+    count_observe(reload_time, (now_ms - begun) * 1000);
 }
 
 static void run_program(void)

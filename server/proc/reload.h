@@ -27,6 +27,14 @@ void reload_log(char *text);
 /* In another child. */
 void reload_leave(void);
 
+/* The last one. Handed to the next image. */
+extern struct reload_outcome reload_last;
+/* One is asked for now; and how it went, which is counted. `text` is kept. */
+void reload_asked(int64_t now_ms);
+/* What was said of a configuration that is good, for the image that will serve it. */
+void reload_promising(const char *text);
+void reload_went(bool good, const char *text, int64_t now_ms);
+
 /* Become the new image. Returns when that cannot be; logged. */
 void reload_exec(const struct handover *);
 

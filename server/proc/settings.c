@@ -107,6 +107,7 @@ static const struct bt_directive directives[] = {
      .unit = "second",
      .preset = "30 seconds",
      .offset = offsetof(CONF, shutdown_lifetime),
+     .flags = BT_LIVE,
      .doc =
          "How long exchanges may go on when the server is told to stop; it ends as soon as there "
          "are none."},

@@ -26,6 +26,7 @@
 #include "flow/logs.h"
 #include "flow/notes.h"
 #include "flow/pages.h"
+#include "flow/tail.h"
 #include "plug/acl.h"
 #include "proc/daemon.h"
 #include "proc/settings.h"
@@ -306,8 +307,10 @@ static bool make_members(struct start *start)
     if (!member_make(alone ? 1 : 2 * start->workers + 2, &start->err))
         return false;
     zone_settle();
-    if (alone)
-        zone_leave();
+    if (!alone)
+        return true;
+    tail_keep();
+    zone_leave();
     return true;
 }
 

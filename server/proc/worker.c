@@ -24,6 +24,7 @@
 #include "plug/generation.h"
 #include "plug/lists.h"
 #include "proc/calls.h"
+#include "proc/chores.h"
 #include "proc/daemon.h"
 #include "proc/settings.h"
 #include "stat/counter.h"
@@ -104,10 +105,12 @@ static void stop(void)
     if (self.stage != DRAINING)
         return;
     self.stage = STOPPING;
-    if (settings->shutdown_lifetime.ms == 0)
+    if (settings->shutdown_lifetime.ms == 0) {
         cut();
-    else
-        timeout_set(&self.lifetime, &self.lifetime_is);
+        return;
+    }
+    timeout_class_after(&self.lifetime, settings->shutdown_lifetime);
+    timeout_set(&self.lifetime, &self.lifetime_is);
 }
 
 static void on_term(int signo)
@@ -170,6 +173,7 @@ void worker_obey(enum worker_what what, uint32_t stamp)
         settings_apply_debug(self.birth->debug, stamp != 0);
         break;
     case WORKER_CALL: /* is being answered */
+    case WORKER_CHORE:
         break;
     case WORKER_LISTS:
         lists_follow(acl_self.conf);
@@ -265,6 +269,7 @@ bool worker_open(const struct worker_birth *birth)
 {
     self.birth = birth;
     check_worker = birth->row;
+    chores_begin(birth);
     log_prefix_fn = log_prefix;
     counter_use(birth->segment, birth->row);
     clock_follow();

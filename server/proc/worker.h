@@ -26,7 +26,8 @@ enum worker_what {
     WORKER_CALL,      /* a command of a module, see calls.h */
     WORKER_ACCEPTING, /* worker to master: it serves */
     WORKER_DONE,      /* worker to master */
-    WORKER_LISTS      /* list files have been read anew: use them */
+    WORKER_LISTS,     /* list files have been read anew: use them */
+    WORKER_CHORE      /* see chores.h */
 };
 struct worker_word {
     uint32_t what;

@@ -100,6 +100,9 @@
     X(diagnostics_lost, "diagnostics.lost", BT_COUNT, "lines", "Lines of cache_log lost because its disk was full or would not take them.") \
     X(log_lost, "log.lost", BT_COUNT, "lines", "Access-log lines lost because their place could not take them.") \
     X(bad_verdicts, "core.bad_verdicts", BT_COUNT, "verdicts", "Hooks that returned a stray value; treated as a refusal.") \
+    X(reloads, "config.reloads", BT_COUNT, "reloads", "Configurations taken over while the server ran.") \
+    X(reload_failures, "config.reload_failures", BT_COUNT, "reloads", "Reloads that were refused, or whose workers could not start; the old configuration went on.") \
+    X(reload_time, "config.reload_time", BT_HISTOGRAM, "microseconds", "From a reload's request until all its workers served, or it was refused.") \
     X(list_reloads, "lists.reloads", BT_COUNT, "reloads", "Times that list files of ACLs were read anew, and taken.") \
     X(list_failures, "lists.failed", BT_COUNT, "reloads", "Times that they were to be, and the old ones had to stay.") \
     X(list_missing, "lists.missing", BT_COUNT, "files", "List files that could not be read anew, so that their old values stay.") \

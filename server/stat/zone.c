@@ -208,6 +208,11 @@ size_t zone_count(void)
     return n;
 }
 
+int zone_fd(const struct bt_zone *zone)
+{
+    return zone->paper.fd;
+}
+
 void zone_leave(void)
 {
     for (struct bt_zone *zone = zones; zone != NULL; zone = zone->next) {

@@ -30,6 +30,8 @@ void zone_settle(void);
  * that failed hands on nothing of its own. */
 void zone_each(void (*each)(void *arg, const struct zone_paper *), void *arg);
 size_t zone_count(void);
+/* Its descriptor, for handing it to a program of ours; -1 after zone_leave(). */
+int zone_fd(const struct bt_zone *);
 /* In a worker: the mappings stay, the descriptors go. */
 void zone_leave(void);
 /* All go (tests). */
