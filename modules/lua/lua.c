@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "counts.h"
+#include "shared.h"
 #include "state.h"
 
 struct file_options {
@@ -137,6 +138,8 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
 
     if (conf->files == NULL && conf->acls == NULL)
         return true;
+    if (!shared_setup(err))
+        return false;
     script_setting_up(arena, err);
     state_now = state_open(conf, err, NULL, 0);
     script_setting_up(NULL, NULL);

@@ -81,7 +81,12 @@ struct library {
     X(verdict)                                                                                     \
     X(txn)                                                                                         \
     X(headers)                                                                                     \
-    X(wait)
+    X(wait)                                                                                        \
+    X(shared)                                                                                      \
+    X(shared_methods)                                                                              \
+    X(count)                                                                                       \
+    X(counter)                                                                                     \
+    X(histogram)
 #define LIBRARY_(id) extern const struct library library_##id;
 LIBRARIES(LIBRARY_)
 

@@ -232,6 +232,10 @@ struct bt_counter {
     const char *doc;
 };
 
+/* From .setup: rows of a module's own whose number the configuration decides. They must live as long as
+ * the configuration; *where is where this process counts by them, as bt_self.row for the others. */
+BT_API void bt_counters_register(const struct bt_counter *, size_t n, _Atomic int64_t **where);
+
 enum { BT_HISTOGRAM_BUCKETS = 512, BT_HISTOGRAM_SLOTS = BT_HISTOGRAM_BUCKETS + 1 };
 #define BT_SLOTS_(kind) ((kind) == BT_HISTOGRAM ? BT_HISTOGRAM_SLOTS : 1)
 #define BT_ID_(id, name, kind, unit, doc) N_##id, N_##id##_last_ = N_##id + BT_SLOTS_(kind) - 1,

@@ -59,6 +59,11 @@ void counter_register(const struct bt_counter *row, size_t n, _Atomic int64_t **
     *where = table->spare;
 }
 
+void bt_counters_register(const struct bt_counter *row, size_t n, _Atomic int64_t **where)
+{
+    counter_register(row, n, where);
+}
+
 static void line_lost(void)
 {
     count(diagnostics_lost);
