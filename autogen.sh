@@ -93,7 +93,7 @@ modules() {
         set -- $(files "$path"*.c)
         [ $# -gt 0 ] || continue
         case $folder in
-        auth | cache | tls | peer | lua | rewrite)
+        auth | cache | page | tls | peer | lua | rewrite)
             module_rows "$folder" "$folder" $(files "$path"*.c "$path"*.h) ;;
         *)
             headers=$(files "$path"*.h)
@@ -263,6 +263,8 @@ clang-format command clang-format
 zsh command zsh
 mandoc command mandoc
 man-db command man
+chromium command chromium
+rsyslog command rsyslogd
 '
 
 missing_of() {
@@ -367,8 +369,8 @@ new() {
     esac
     folder=${name%%_*}
     case $folder in
-    acl | auth | log | page) ;;
-    cache | tls | peer | lua | rewrite) die "modules/$folder is one module of many files; add a file there" ;;
+    acl | auth | log) ;;
+    cache | page | tls | peer | lua | rewrite) die "modules/$folder is one module of many files; add a file there" ;;
     *) folder=$name ;;
     esac
     taken=$(find modules -name "$name.c"; find t -name "*-module-$name.t")

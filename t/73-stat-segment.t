@@ -64,7 +64,7 @@ like ctl($proxy, 'stats', 'client.req')->{output}, qr/^client\.requests\s+3 requ
 my $metrics = ctl($proxy, 'stats', '--openmetrics')->{output};
 like $metrics, qr/^# TYPE bobtail_client_requests counter\n# HELP \S+ Request heads received and understood\.\nbobtail_client_requests_total 3$/m,
     'as OpenMetrics';
-like $metrics, qr/^bobtail_client_request_time_seconds_bucket\{le="\+Inf"\} 3$/m, 'with histograms in seconds';
+like $metrics, qr/^bobtail_client_request_duration_seconds_bucket\{le="\+Inf"\} 3$/m, 'with histograms in seconds';
 like $metrics, qr/\n# EOF\n\z/, 'to its end';
 
 # --- slips -----------------------------------------------------------------------------------

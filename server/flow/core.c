@@ -66,6 +66,12 @@ static const struct bt_directive directives[] = {
      .set = ports_set,
      .options = {ports_options, PORTS_OPTIONS},
      .option_size = sizeof(struct ports_options)},
+    {.name = "admin_port",
+     .args = "word",
+     .doc =
+         "unix:PATH or ADDRESS:PORT where programs and browsers find /metrics, /status, /healthz, "
+         "/readyz and a page for people; it is no proxy, and asks nobody for a password.",
+     .set = ports_set_admin},
     {.name = "http_access",
      .args = "allow|deny acls+",
      .doc =

@@ -11,7 +11,8 @@
 struct core_conf {
     /* ports */
     struct flow_port *ports;
-    size_t n_ports, cap_ports;
+    size_t n_ports, cap_ports; /* those of admin_port lines at the end */
+    size_t n_admin;
     bool ports_tried; /* there was a line, good or bad */
     /* who we are */
     bt_str visible_hostname, unique_hostname, cache_mgr;

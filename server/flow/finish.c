@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
 #include "flow/logs.h"
+#include "flow/own.h"
 #include "flow/session.h"
+#include "flow/tally.h"
 #include "flow/txn.h"
 #include "plug/phase.h"
 #include "stat/counts.h"
@@ -47,11 +49,13 @@ void finish_tell(struct bt_txn *txn)
         return;
     if (txn->head_sent)
         count_status(txn->rep.status);
-    count_observe(request_time, txn->time.end - txn->time.start);
+    tally(txn);
     count_by(client_bytes_in, txn->bytes.request);
     count_by(client_bytes_out, txn->bytes.reply);
     count_origin(txn);
     (void)phase_run(BT_AT_FINISH, txn, &txn->hook);
+    if (txn->own == NULL)
+        own_tell(txn);
     logs_write(txn);
 }
 
@@ -77,7 +81,7 @@ enum go step_finish(struct bt_txn *txn)
 {
     if (txn->ended != END_WHOLE)
         txn->keep_client = false;
-    if (txn->probe != NULL)
+    if (txn->probe != NULL || txn->session->admin)
         txn->told = true;
     else if (txn->background)
         finish_background(txn);

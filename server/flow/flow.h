@@ -16,11 +16,13 @@ extern const struct bt_module flow_module;
 /* Every other name of the squid.conf language: warned about, or refused. */
 extern const struct bt_module known_module;
 
-/* One address of one http_port line, to be bound by the master. */
+/* One address of one http_port or admin_port line, to be bound by the master. */
 struct flow_port {
     bt_str name;                              /* name= of the line, or ADDR:PORT as configured */
     struct sockaddr_storage addr;             /* port 0: the kernel chooses */
     const struct bt_word *at;                 /* the word of the line, for complaints */
+    bool admin;                               /* admin_port: after all the others; a socket of
+                                               * this machine when its family is AF_UNIX */
     bool dual;                                /* "http_port 3128": [::] that takes IPv4 too */
     bool keepalive;                           /* tcpkeepalive */
     int keep_idle, keep_interval, keep_count; /* seconds; 0: the kernel's */

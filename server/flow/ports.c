@@ -7,6 +7,7 @@
 #include "flow/ports.h"
 
 #include <string.h>
+#include <sys/un.h>
 
 #include "base/addr.h"
 #include "base/str.h"
@@ -148,9 +149,11 @@ static bool port_known(const struct core_conf *conf, const struct flow_port *por
 {
     for (size_t i = 0; i < conf->n_ports; i++) {
         const struct flow_port *other = &conf->ports[i];
-        if (addr_port((const struct sockaddr *)&port->addr) != 0 &&
-            addr_same((const struct sockaddr *)&port->addr, (const struct sockaddr *)&other->addr,
-                      true))
+        if (port->addr.ss_family == AF_UNIX
+                ? memcmp(&port->addr, &other->addr, sizeof port->addr) == 0
+                : addr_port((const struct sockaddr *)&port->addr) != 0 &&
+                      addr_same((const struct sockaddr *)&port->addr,
+                                (const struct sockaddr *)&other->addr, true))
             return bt_complain(err, port->at, "\"%.*s\" is given twice; the first time in line %u",
                                BT_STR_ARGS(port->at->text), (unsigned)other->at->line);
     }
@@ -186,6 +189,25 @@ static bool port_tls(struct flow_port *port, const struct bt_line *line, struct 
     return true;
 }
 
+/* Ports of clients come first, whatever the order of the lines. */
+static void port_add(struct core_conf *conf, const struct flow_port *port, struct bt_arena *arena)
+{
+    size_t at = port->admin ? conf->n_ports : conf->n_ports - conf->n_admin;
+
+    if (conf->n_ports == conf->cap_ports) {
+        size_t cap = conf->cap_ports == 0 ? 4 : conf->cap_ports * 2;
+        struct flow_port *more = bt_alloc(arena, cap * sizeof *more);
+        if (conf->n_ports > 0)
+            memcpy(more, conf->ports, conf->n_ports * sizeof *more);
+        conf->ports = more;
+        conf->cap_ports = cap;
+    }
+    memmove(conf->ports + at + 1, conf->ports + at, (conf->n_ports - at) * sizeof *port);
+    conf->ports[at] = *port;
+    conf->n_ports++;
+    conf->n_admin += port->admin;
+}
+
 bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
 {
     struct core_conf *conf = conf_;
@@ -202,22 +224,51 @@ bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
         return false;
     if (port.name.len == 0)
         port.name = word->text;
-    if (conf->n_ports == conf->cap_ports) {
-        size_t cap = conf->cap_ports == 0 ? 4 : conf->cap_ports * 2;
-        struct flow_port *more = bt_alloc(line->arena, cap * sizeof *more);
-        if (conf->n_ports > 0)
-            memcpy(more, conf->ports, conf->n_ports * sizeof *more);
-        conf->ports = more;
-        conf->cap_ports = cap;
+    port_add(conf, &port, line->arena);
+    return true;
+}
+
+/* unix:PATH */
+static bool port_local(struct flow_port *port, const struct bt_word *word, struct bt_error *err)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    bt_str path = str_skip(word->text, 5);
+
+    if (!str_starts(path, BT_STR("/")) || path.len >= sizeof addr.sun_path)
+        return bt_complain(err, word, "a whole path of at most %zu bytes should follow unix:",
+                           sizeof addr.sun_path - 1);
+    memcpy(addr.sun_path, path.at, path.len);
+    memcpy(&port->addr, &addr, sizeof addr);
+    return true;
+}
+
+bool ports_set_admin(void *conf_, const struct bt_line *line, struct bt_error *err)
+{
+    static const struct bt_tls_port plain;
+    struct core_conf *conf = conf_;
+    const struct bt_word *word = &line->args.word[0];
+    struct flow_port port = {.at = word, .name = BT_STR("admin"), .admin = true, .tls = &plain};
+
+    if (str_starts(word->text, BT_STR("unix:"))) {
+        if (!port_local(&port, word, err))
+            return false;
+    } else if (!port_address(&port, word, err)) {
+        return false;
+    } else if (!addr_is_loopback((const struct sockaddr *)&port.addr)) {
+        bt_caution(err, word,
+                   "whoever can reach this address can read what this server does; "
+                   "127.0.0.1:PORT or unix:PATH keep it on this machine");
     }
-    conf->ports[conf->n_ports++] = port;
+    if (!port_known(conf, &port, err))
+        return false;
+    port_add(conf, &port, line->arena);
     return true;
 }
 
 bool ports_setup(struct core_conf *conf, struct bt_arena *arena, struct bt_error *err)
 {
     (void)arena;
-    if (conf->n_ports > 0 || conf->ports_tried)
+    if (conf->n_ports > conf->n_admin || conf->ports_tried)
         return true;
     return bt_complain(err, NULL,
                        "no http_port line: there is nothing to listen on; \"http_port "

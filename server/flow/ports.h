@@ -19,6 +19,7 @@ enum { PORTS_OPTIONS = 41 };
 extern const struct bt_option ports_options[PORTS_OPTIONS];
 
 bool ports_set(void *conf, const struct bt_line *line, struct bt_error *err);
+bool ports_set_admin(void *conf, const struct bt_line *line, struct bt_error *err);
 bool ports_setup(struct core_conf *conf, struct bt_arena *arena, struct bt_error *err);
 
 #endif

@@ -19,6 +19,7 @@
 #include "bt_log.h"
 #include "flow/core.h"
 #include "flow/limits.h"
+#include "flow/own.h"
 #include "flow/pinned.h"
 #include "flow/secure.h"
 #include "http/mend.h"
@@ -50,7 +51,7 @@ static void session_free(struct session *s)
     if (s->arena != NULL)
         arena_free(s->arena);
     input_free(&s->in);
-    if (!s->ghost)
+    if (!s->ghost && !s->admin)
         count_by(connections_open, -1);
     if (n_spare < SPARE_MAX)
         spare[n_spare++] = s;
@@ -271,7 +272,7 @@ static void session_begin(struct session *s, size_t len)
         txn->req.field = memcpy(bt_alloc_raw(txn->arena, size + 1), fields, size);
         fault = s->inside != NULL
                     ? inside_url(txn)
-                    : url_parse(txn->arena, txn->req.method_id, txn->req.target, &txn->url);
+                    : url_parse(txn->arena, txn->req.method_id, own_target(txn), &txn->url);
     } else {
         txn->req.n = 0;
     }
@@ -279,6 +280,7 @@ static void session_begin(struct session *s, size_t len)
         session_refuse(s, fault);
         return;
     }
+    own_look(txn);
     if (txn->url.form == URL_ORIGIN) {
         session_refuse(s, FAULT_TARGET_FORM); /* nothing is served from here */
         txn->deny_detail = "this is a proxy: it takes whole URLs (http://host/path), as clients "
@@ -287,7 +289,8 @@ static void session_begin(struct session *s, size_t len)
     }
     if (s->inside != NULL && !session_inside(txn))
         return;
-    count(requests);
+    if (!s->admin)
+        count(requests);
     body_init_request(&txn->upload, &txn->req);
     txn->upload_over = txn->upload.kind == BODY_NONE;
     txn->keep_client = txn->req.keep_alive && !txn->last_request;
@@ -552,8 +555,13 @@ void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t 
 
     memcpy(&addr, peer, len);
     addr_unmap(&addr);
-    memcpy(&s->peer, &addr, sizeof s->peer);
+    if (addr.ss_family == AF_UNIX) /* somebody of this machine */
+        s->peer.v4 = (struct sockaddr_in){.sin_family = AF_INET,
+                                          .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    else
+        memcpy(&s->peer, &addr, sizeof s->peer);
     s->port = port;
+    s->admin = core->ports[port].admin;
     stream_init(&s->stream, fd, session_ready);
     if (!limits_enter(s)) {
         stream_close(&s->stream);
@@ -561,8 +569,10 @@ void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t 
         return;
     }
     session_add(s);
-    count(connections_accepted);
-    count(connections_open);
+    if (!s->admin) {
+        count(connections_accepted);
+        count(connections_open);
+    }
     if (core->ports[port].tls->tls && !secure_accept(s)) {
         session_close(s);
         return;
@@ -572,6 +582,13 @@ void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t 
     session_run(s);
 }
 
+void session_each(void (*each)(void *arg, struct session *), void *arg)
+{
+    LIST_EACH(&sessions, struct session, all, s)
+        if (!s->ghost && !s->admin)
+            each(arg, s);
+}
+
 const struct sockaddr *session_local(struct session *s)
 {
     struct sockaddr_storage addr = {0};
@@ -579,6 +596,8 @@ const struct sockaddr *session_local(struct session *s)
 
     if (s->local.any.sa_family == AF_UNSPEC && s->stream.fd >= 0 &&
         getsockname(s->stream.fd, (struct sockaddr *)&addr, &len) == 0) {
+        if (addr.ss_family == AF_UNIX)
+            memcpy(&addr, &s->peer, sizeof s->peer);
         addr_unmap(&addr);
         memcpy(&s->local, &addr, sizeof s->local);
     }

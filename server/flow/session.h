@@ -38,6 +38,7 @@ struct session {
     bool dead;                      /* closed; freed when its driver has left the stack */
     bool skipped;                   /* the CRLF before a head was looked for */
     bool served;                    /* at least one request was answered */
+    bool admin;                     /* it came in on an admin_port: counted and logged nowhere */
     bool ghost;                     /* there is no connection, stream.fd is -1: ghost.c, fetch.c */
     uint32_t scanned;               /* see head_end() */
 };
@@ -65,6 +66,9 @@ void session_let_go(struct session *, enum session_fate);
 /* A session without a connection, for an exchange that has this one's client no more; of NULL: that
  * never had one. */
 struct session *session_ghost(struct session *of);
+
+/* Every session that has a client. */
+void session_each(void (*each)(void *arg, struct session *), void *arg);
 
 const struct sockaddr *session_local(struct session *);
 /* Is it too old to be kept for another request (pconn_lifetime)? */

@@ -48,7 +48,8 @@ struct bt_txn *txn_new(struct session *session, const struct client_ops *client)
     txn->tag = "NONE";
     txn->hierarchy = "HIER_NONE";
     timeout_set(&txn_living, &txn->lifetime);
-    count(active_exchanges);
+    if (!session->admin)
+        count(active_exchanges);
     return txn;
 }
 
@@ -76,7 +77,8 @@ static void txn_release(struct bt_txn *txn)
     input_free(&txn->from_origin);
     if (txn->client->nobody)
         ghost_over();
-    count_by(active_exchanges, -1);
+    if (!txn->session->admin)
+        count_by(active_exchanges, -1);
 }
 
 static void txn_over(struct bt_txn *txn)

@@ -96,6 +96,7 @@ struct txn_bytes {
 /* Why an exchange ended other than by its answer. */
 enum txn_end { END_WHOLE, END_CLIENT_GONE, END_ORIGIN_CUT, END_TIMEOUT };
 
+struct own_ask;
 struct session;
 struct serve;
 struct tap;
@@ -139,6 +140,7 @@ struct bt_txn {
     bool followed;               /* X-Forwarded-For was looked at */
     bool sketched;               /* nobody sent it (sketch.h) */
     struct bt_fetch *fetch;      /* a module is its client (fetch.c); NULL: none is */
+    struct own_ask *own;         /* it is for this server itself (own.c); NULL: it is not */
     const struct sockaddr *source; /* what bt_client_addr() says; NULL: the session's peer */
     const struct sockaddr *behind; /* whom X-Forwarded-For has led to; NULL: nobody */
     struct slots slots;            /* memory of modules */

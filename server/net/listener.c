@@ -12,6 +12,8 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/addr.h"
@@ -116,6 +118,51 @@ int listener_bind(const struct sockaddr *addr, socklen_t len, const struct liste
         return fd;
     addr_print_with_port(addr, text);
     snprintf(why->text, sizeof why->text, "cannot listen on %s: %s", text, advice(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* true: the path is free, or was a socket that nobody listened on. */
+static bool clear_place(const struct sockaddr_un *addr)
+{
+    struct stat is;
+
+    if (lstat(addr->sun_path, &is) != 0)
+        return true;
+    if (!S_ISSOCK(is.st_mode)) {
+        errno = EEXIST;
+        return false;
+    }
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool live = probe >= 0 && (connect(probe, (const struct sockaddr *)addr, sizeof *addr) == 0 ||
+                               errno == EAGAIN);
+    if (probe >= 0)
+        close(probe);
+    if (live)
+        errno = EADDRINUSE;
+    return !live && unlink(addr->sun_path) == 0;
+}
+
+int listener_bind_local(const struct sockaddr *where, int64_t uid, int64_t gid,
+                        struct listener_why *why)
+{
+    const struct sockaddr_un *addr = (const struct sockaddr_un *)(const void *)where;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    /* Nobody else, from the first moment on. */
+    mode_t mask = umask(0117);
+    bool good = fd >= 0 && clear_place(addr) && bind(fd, where, sizeof *addr) == 0 &&
+                (uid < 0 || chown(addr->sun_path, (uid_t)uid, (gid_t)gid) == 0) &&
+                listen(fd, BACKLOG) == 0;
+    int error = errno;
+
+    umask(mask);
+    if (good)
+        return fd;
+    snprintf(why->text, sizeof why->text, "cannot listen on %.120s: %s", addr->sun_path,
+             error == EADDRINUSE ? "another server listens there"
+             : error == EEXIST   ? "there is a file that is no socket"
+                                 : strerror(error));
     if (fd >= 0)
         close(fd);
     return -1;

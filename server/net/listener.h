@@ -28,6 +28,10 @@ struct listener_why {
  * and bind the others there. */
 int listener_bind(const struct sockaddr *, socklen_t, const struct listener_opts *,
                   struct listener_why *why);
+/* The same at a path of this machine (AF_UNIX), for the owner and the group given (-1: whoever we are)
+ * alone. A socket that nobody listens on is replaced. */
+int listener_bind_local(const struct sockaddr *, int64_t uid, int64_t gid,
+                        struct listener_why *why);
 /* Where it really listens. */
 BT_MUST bool listener_address(int fd, struct sockaddr_storage *out);
 

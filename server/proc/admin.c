@@ -177,17 +177,6 @@ static void do_stats(struct admin_call *call, bt_str *word, size_t n)
     admin_done(call);
 }
 
-/* What one row says of a counter of the server; 0 when that generation did not have it. */
-static int64_t row_value(const struct segment *segment, unsigned row, const char *name)
-{
-    for (unsigned i = 0; i < segment->head->entries; i++) {
-        const struct segment_entry *entry = segment_entry(segment, i);
-        if (strcmp(segment_text(segment, entry->name), name) == 0)
-            return segment_row(segment, row)[entry->slot];
-    }
-    return 0;
-}
-
 struct listing {
     FILE *out;
     bool json, some;
@@ -202,8 +191,8 @@ static void list_worker(void *arg, const struct segment *segment, unsigned gener
     struct listing *listing = arg;
     struct segment_worker *worker = segment_worker(segment, row);
     const char *state = states[worker->state];
-    int64_t requests = row_value(segment, row, "client.requests");
-    int64_t open = row_value(segment, row, "client.open");
+    int64_t requests = counter_of_row(segment, row, "client.requests");
+    int64_t open = counter_of_row(segment, row, "client.open");
 
     if (worker->pid == 0)
         state = "waiting"; /* for its start: one that dies soon again is started later */

@@ -4,22 +4,51 @@
 #include "proc/sockets.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <libgen.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/addr.h"
 #include "bt.h"
 #include "net/listener.h"
+#include "proc/settings.h"
+
+/* The path, or NULL: it is a port of the network. */
+static const char *path_of(const struct sockaddr_storage *where)
+{
+    const struct sockaddr_un *local = (const struct sockaddr_un *)(const void *)where;
+
+    return where->ss_family == AF_UNIX ? local->sun_path : NULL;
+}
+
+void sockets_print(const struct sockaddr_storage *where, char text[SOCKETS_TEXT])
+{
+    char addr[ADDR_PORT_TEXT];
+
+    if (path_of(where) != NULL) {
+        snprintf(text, SOCKETS_TEXT, "unix:%s", path_of(where));
+        return;
+    }
+    addr_print_with_port((const struct sockaddr *)where, addr);
+    snprintf(text, SOCKETS_TEXT, "%s", addr);
+}
 
 /* A port is the same port after a reload when all that the kernel knows of it is the same. */
 static void key_of(char key[HANDOVER_KEY], const struct flow_port *port)
 {
     char addr[ADDR_PORT_TEXT];
 
+    if (path_of(&port->addr) != NULL) {
+        sockets_print(&port->addr, key);
+        return;
+    }
     addr_print_with_port((const struct sockaddr *)&port->addr, addr);
-    snprintf(key, HANDOVER_KEY, "%s%s keepalive=%d,%d,%d,%d", addr, port->dual ? " dual" : "",
-             port->keepalive, port->keep_idle, port->keep_interval, port->keep_count);
+    snprintf(key, HANDOVER_KEY, "%s%s%s keepalive=%d,%d,%d,%d", addr, port->dual ? " dual" : "",
+             port->admin ? " admin" : "", port->keepalive, port->keep_idle, port->keep_interval,
+             port->keep_count);
 }
 
 static size_t left_of(const struct handover *left, const char *key)
@@ -52,8 +81,12 @@ static int bind_one(const struct flow_port *port, const struct sockaddr *where, 
                                  .keep_idle = port->keep_idle,
                                  .keep_interval = port->keep_interval,
                                  .keep_count = port->keep_count};
+    const struct privs *privs = &settings->privs;
     struct listener_why why = {""};
-    int fd = listener_bind(where, addr_len(where), &opts, &why);
+    int fd = where->sa_family == AF_UNIX
+                 ? listener_bind_local(where, privs->drop ? (int64_t)privs->uid : -1,
+                                       privs->drop ? (int64_t)privs->gid : -1, &why)
+                 : listener_bind(where, addr_len(where), &opts, &why);
 
     if (fd < 0)
         bt_complain(err, port->at, "%s", why.text);
@@ -75,6 +108,13 @@ static bool open_port(struct sockets_port *out, const struct flow_port *port, st
         bool first = out->n == 0;
         if (!first && !listener_address(out->fd[0], &out->where))
             return bt_complain(err, port->at, "the port was lost: %s", strerror(errno));
+        if (!first && path_of(&port->addr) != NULL) {
+            /* All workers accept from one: a path has one socket. */
+            out->fd[out->n] = fcntl(out->fd[0], F_DUPFD_CLOEXEC, 0);
+            if (out->fd[out->n++] < 0)
+                return bt_complain(err, port->at, "no free descriptor: %s", strerror(errno));
+            continue;
+        }
         bool alone = first &&
                      !number_is_ours(left, addr_port((const struct sockaddr *)&port->addr));
         int fd = bind_one(port, (const struct sockaddr *)&out->where, alone, err);
@@ -103,6 +143,17 @@ bool sockets_open(struct sockets *sockets, struct handover *left, unsigned worke
     return good;
 }
 
+/* Binding would leave a file behind. */
+static bool try_path(const struct flow_port *port, struct bt_error *err)
+{
+    char folder[sizeof(struct sockaddr_un)];
+
+    snprintf(folder, sizeof folder, "%s", path_of(&port->addr));
+    return access(dirname(folder), W_OK | X_OK) == 0 ||
+           bt_complain(err, port->at, "cannot listen on %s: %s", path_of(&port->addr),
+                       strerror(errno));
+}
+
 bool sockets_try(const struct handover *left, struct bt_arena *arena, struct bt_error *err)
 {
     const struct flow_port *ports;
@@ -116,6 +167,10 @@ bool sockets_try(const struct handover *left, struct bt_arena *arena, struct bt_
         /* One that is ours must not even be tried: a connection could land in the new socket. */
         if (left_of(left, key) > 0)
             continue;
+        if (path_of(&ports[i].addr) != NULL) {
+            good &= try_path(&ports[i], err);
+            continue;
+        }
         const struct sockaddr *addr = (const struct sockaddr *)&ports[i].addr;
         fd[opened] = bind_one(&ports[i], addr, !number_is_ours(left, addr_port(addr)), err);
         if (fd[opened] >= 0)
@@ -130,17 +185,23 @@ bool sockets_try(const struct handover *left, struct bt_arena *arena, struct bt_
 
 void sockets_close(struct sockets *sockets)
 {
-    for (size_t p = 0; p < sockets->n; p++)
+    for (size_t p = 0; p < sockets->n; p++) {
+        if (path_of(&sockets->port[p].where) != NULL)
+            (void)unlink(path_of(&sockets->port[p].where)); /* else the next start does it */
         for (size_t i = 0; i < sockets->port[p].n; i++)
             close(sockets->port[p].fd[i]);
+    }
     sockets->n = 0;
 }
 
 void sockets_close_left(struct handover *left)
 {
     for (size_t i = 0; i < left->n_sockets; i++) {
-        if (left->socket[i].fd >= 0)
-            close(left->socket[i].fd);
+        if (left->socket[i].fd < 0)
+            continue;
+        if (strncmp(left->socket[i].key, "unix:", 5) == 0)
+            (void)unlink(left->socket[i].key + 5);
+        close(left->socket[i].fd);
         left->socket[i].fd = -1;
     }
 }

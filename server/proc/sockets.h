@@ -11,6 +11,10 @@
 #include "flow/flow.h"
 #include "proc/handover.h"
 
+/* An address with its port, or unix:PATH. */
+enum { SOCKETS_TEXT = 120 };
+void sockets_print(const struct sockaddr_storage *, char text[SOCKETS_TEXT]);
+
 struct sockets_port {
     char key[HANDOVER_KEY];
     struct sockaddr_storage where; /* it really listens */

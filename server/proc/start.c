@@ -372,8 +372,8 @@ void start_ready(struct start *start)
     int fd = start->options->ready_fd;
 
     for (size_t i = 0; i < n; i++) {
-        char addr[ADDR_PORT_TEXT];
-        addr_print_with_port((const struct sockaddr *)&start->sockets.port[i].where, addr);
+        char addr[SOCKETS_TEXT];
+        sockets_print(&start->sockets.port[i].where, addr);
         bt_log(NULL, BT_INFO, "accepting on %s (%.*s)", addr, BT_STR_ARGS(ports[i].name));
         if (fd >= 0)
             dprintf(fd, "port %.*s %s\n", BT_STR_ARGS(ports[i].name), addr);

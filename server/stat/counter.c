@@ -85,9 +85,21 @@ bool counter_make(struct segment *segment, unsigned workers)
     return made;
 }
 
+static const struct segment *used;
+static unsigned used_row;
+
+const struct segment *counter_segment(unsigned *row)
+{
+    *row = used_row;
+    return used;
+}
+
 void counter_use(const struct segment *segment, unsigned row)
 {
     _Atomic int64_t *slots = segment_row(segment, row);
+
+    used = segment;
+    used_row = row;
 
     for (size_t i = 0; i < tables.n; i++)
         *tables.at[i].where = slots + tables.at[i].table.slot;
@@ -103,6 +115,7 @@ void counter_forget(void)
     free(tables.at);
     memset(&tables, 0, sizeof tables);
     count_row = server_spare;
+    used = NULL;
 }
 
 static int64_t slot_sum(const struct segment *segment, uint32_t slot)
@@ -147,18 +160,43 @@ void counter_walk(const struct segment *segment, void (*each)(void *, const stru
     }
 }
 
+static const struct segment_entry *entry_named(const struct segment *segment, const char *name)
+{
+    for (unsigned i = 0; i < segment->head->entries; i++)
+        if (strcmp(segment_text(segment, segment_entry(segment, i)->name), name) == 0)
+            return segment_entry(segment, i);
+    return NULL;
+}
+
+bool counter_get(const struct segment *segment, const char *name, struct counter_value *out,
+                 int64_t bucket[BT_HISTOGRAM_BUCKETS])
+{
+    const struct segment_entry *entry = entry_named(segment, name);
+
+    if (entry == NULL)
+        return false;
+    *out = value_of(segment, entry, bucket);
+    return true;
+}
+
+int64_t counter_of_row(const struct segment *segment, unsigned row, const char *name)
+{
+    const struct segment_entry *entry = entry_named(segment, name);
+
+    return entry == NULL ? 0
+                         : atomic_load_explicit(&segment_row(segment, row)[entry->slot],
+                                                memory_order_relaxed);
+}
+
 bool counter_sum(const struct segment *segment, const char *name, int64_t *sum)
 {
     int64_t bucket[BT_HISTOGRAM_BUCKETS];
+    struct counter_value value;
 
-    for (unsigned i = 0; i < segment->head->entries; i++) {
-        const struct segment_entry *entry = segment_entry(segment, i);
-        if (strcmp(segment_text(segment, entry->name), name) != 0)
-            continue;
-        *sum = value_of(segment, entry, bucket).value;
-        return true;
-    }
-    return false;
+    if (!counter_get(segment, name, &value, bucket))
+        return false;
+    *sum = value.value;
+    return true;
 }
 
 int64_t counter_bucket_low(unsigned bucket)

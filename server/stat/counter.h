@@ -22,6 +22,9 @@ void counter_use(const struct segment *, unsigned row);
 /* Forget all tables (tests). The segment stays whoever's it is. */
 void counter_forget(void);
 
+/* What counter_use() was told last. */
+const struct segment *counter_segment(unsigned *row);
+
 /* Sum of all rows at this moment. */
 struct counter_value {
     const char *name, *unit, *doc;
@@ -34,6 +37,11 @@ struct counter_value {
  * points to stand only during the call. */
 void counter_walk(const struct segment *,
                   void (*each)(void *arg, const struct counter_value *value), void *arg);
+/* One by name, its buckets (of a histogram) in `bucket`. false: there is none. */
+BT_MUST bool counter_get(const struct segment *, const char *name, struct counter_value *out,
+                         int64_t bucket[BT_HISTOGRAM_BUCKETS]);
+/* What one row says of a count or gauge; 0 when there is none of that name. */
+int64_t counter_of_row(const struct segment *, unsigned row, const char *name);
 /* One by name. false: there is none. *sum: value of a count or gauge, observations of a histogram. */
 BT_MUST bool counter_sum(const struct segment *, const char *name, int64_t *sum);
 

@@ -41,6 +41,15 @@
     X(responses_3xx, "response.3xx", BT_COUNT, "responses", "Answers to clients with a status of 300 to 399.") \
     X(responses_4xx, "response.4xx", BT_COUNT, "responses", "Answers to clients with a status of 400 to 499.") \
     X(responses_5xx, "response.5xx", BT_COUNT, "responses", "Answers to clients with a status of 500 to 599.") \
+    X(hits, "client.hits", BT_COUNT, "requests", "Requests answered out of a cache, also after asking the origin whether it still holds.") \
+    X(hit_bytes_out, "client.hit_bytes_out", BT_COUNT, "bytes", "Bytes of such answers.") \
+    X(errors, "client.errors", BT_COUNT, "requests", "Requests answered with an error of the proxy that is no refusal.") \
+    X(hit_time, "client.hit_time", BT_HISTOGRAM, "microseconds", "From first byte to end, answered out of a cache without asking.") \
+    X(miss_time, "client.miss_time", BT_HISTOGRAM, "microseconds", "From first byte to end, fetched from the origin.") \
+    X(near_time, "client.near_time", BT_HISTOGRAM, "microseconds", "From first byte to end, out of a cache after the origin said that it still holds.") \
+    X(unmodified_time, "client.unmodified_time", BT_HISTOGRAM, "microseconds", "From first byte to end, answered with 304.") \
+    X(tunnel_time, "client.tunnel_time", BT_HISTOGRAM, "microseconds", "How long tunnels were open.") \
+    X(response_time, "origin.response_time", BT_HISTOGRAM, "microseconds", "From a request sent to the head of its answer.") \
     X(pages_html, "page.html", BT_COUNT, "pages", "Error pages sent as HTML.") \
     X(pages_json, "page.json", BT_COUNT, "pages", "Errors sent as JSON, to clients that prefer it.") \
     X(deny_pages, "deny.pages", BT_COUNT, "requests", "Refusals with a page of deny_info.") \
@@ -111,6 +120,60 @@
     X(panics, "proc.panics", BT_COUNT, "panics", "Workers that ended because of a bug.") \
     X(respawns, "proc.respawns", BT_COUNT, "workers", "Workers started again after one died.") \
     X(buried, "shared.buried", BT_COUNT, "workers", "Workers that died, and whose shared memory was put in order.") \
+    X(result_tcp_hit, "result.tcp_hit", BT_COUNT, "requests", "Exchanges with the result TCP_HIT.") \
+    X(result_tcp_mem_hit, "result.tcp_mem_hit", BT_COUNT, "requests", "Exchanges with the result TCP_MEM_HIT.") \
+    X(result_tcp_ims_hit, "result.tcp_ims_hit", BT_COUNT, "requests", "Exchanges with the result TCP_IMS_HIT.") \
+    X(result_tcp_inm_hit, "result.tcp_inm_hit", BT_COUNT, "requests", "Exchanges with the result TCP_INM_HIT.") \
+    X(result_tcp_negative_hit, "result.tcp_negative_hit", BT_COUNT, "requests", "Exchanges with the result TCP_NEGATIVE_HIT.") \
+    X(result_tcp_offline_hit, "result.tcp_offline_hit", BT_COUNT, "requests", "Exchanges with the result TCP_OFFLINE_HIT.") \
+    X(result_tcp_refresh_unmodified, "result.tcp_refresh_unmodified", BT_COUNT, "requests", "Exchanges with the result TCP_REFRESH_UNMODIFIED.") \
+    X(result_tcp_refresh_modified, "result.tcp_refresh_modified", BT_COUNT, "requests", "Exchanges with the result TCP_REFRESH_MODIFIED.") \
+    X(result_tcp_refresh_fail_old, "result.tcp_refresh_fail_old", BT_COUNT, "requests", "Exchanges with the result TCP_REFRESH_FAIL_OLD.") \
+    X(result_tcp_refresh_fail_err, "result.tcp_refresh_fail_err", BT_COUNT, "requests", "Exchanges with the result TCP_REFRESH_FAIL_ERR.") \
+    X(result_tcp_client_refresh_miss, "result.tcp_client_refresh_miss", BT_COUNT, "requests", "Exchanges with the result TCP_CLIENT_REFRESH_MISS.") \
+    X(result_tcp_miss, "result.tcp_miss", BT_COUNT, "requests", "Exchanges with the result TCP_MISS.") \
+    X(result_tcp_denied, "result.tcp_denied", BT_COUNT, "requests", "Exchanges with the result TCP_DENIED.") \
+    X(result_tcp_denied_reply, "result.tcp_denied_reply", BT_COUNT, "requests", "Exchanges with the result TCP_DENIED_REPLY.") \
+    X(result_tcp_redirect, "result.tcp_redirect", BT_COUNT, "requests", "Exchanges with the result TCP_REDIRECT.") \
+    X(result_tcp_tunnel, "result.tcp_tunnel", BT_COUNT, "requests", "Exchanges with the result TCP_TUNNEL.") \
+    X(result_none, "result.none", BT_COUNT, "requests", "Exchanges with the result NONE.") \
+    X(result_other, "result.other", BT_COUNT, "requests", "Exchanges with another result.") \
+    X(method_get, "method.get", BT_COUNT, "requests", "Requests with the method GET.") \
+    X(method_head, "method.head", BT_COUNT, "requests", "Requests with the method HEAD.") \
+    X(method_post, "method.post", BT_COUNT, "requests", "Requests with the method POST.") \
+    X(method_put, "method.put", BT_COUNT, "requests", "Requests with the method PUT.") \
+    X(method_delete, "method.delete", BT_COUNT, "requests", "Requests with the method DELETE.") \
+    X(method_options, "method.options", BT_COUNT, "requests", "Requests with the method OPTIONS.") \
+    X(method_connect, "method.connect", BT_COUNT, "requests", "Requests with the method CONNECT.") \
+    X(method_patch, "method.patch", BT_COUNT, "requests", "Requests with the method PATCH.") \
+    X(method_trace, "method.trace", BT_COUNT, "requests", "Requests with the method TRACE.") \
+    X(method_purge, "method.purge", BT_COUNT, "requests", "Requests with the method PURGE.") \
+    X(method_other, "method.other", BT_COUNT, "requests", "Requests with another method.") \
+    X(status_200, "status.200", BT_COUNT, "responses", "Answers with the status 200.") \
+    X(status_204, "status.204", BT_COUNT, "responses", "Answers with the status 204.") \
+    X(status_206, "status.206", BT_COUNT, "responses", "Answers with the status 206.") \
+    X(status_301, "status.301", BT_COUNT, "responses", "Answers with the status 301.") \
+    X(status_302, "status.302", BT_COUNT, "responses", "Answers with the status 302.") \
+    X(status_303, "status.303", BT_COUNT, "responses", "Answers with the status 303.") \
+    X(status_304, "status.304", BT_COUNT, "responses", "Answers with the status 304.") \
+    X(status_307, "status.307", BT_COUNT, "responses", "Answers with the status 307.") \
+    X(status_308, "status.308", BT_COUNT, "responses", "Answers with the status 308.") \
+    X(status_400, "status.400", BT_COUNT, "responses", "Answers with the status 400.") \
+    X(status_401, "status.401", BT_COUNT, "responses", "Answers with the status 401.") \
+    X(status_403, "status.403", BT_COUNT, "responses", "Answers with the status 403.") \
+    X(status_404, "status.404", BT_COUNT, "responses", "Answers with the status 404.") \
+    X(status_405, "status.405", BT_COUNT, "responses", "Answers with the status 405.") \
+    X(status_407, "status.407", BT_COUNT, "responses", "Answers with the status 407.") \
+    X(status_408, "status.408", BT_COUNT, "responses", "Answers with the status 408.") \
+    X(status_410, "status.410", BT_COUNT, "responses", "Answers with the status 410.") \
+    X(status_413, "status.413", BT_COUNT, "responses", "Answers with the status 413.") \
+    X(status_416, "status.416", BT_COUNT, "responses", "Answers with the status 416.") \
+    X(status_429, "status.429", BT_COUNT, "responses", "Answers with the status 429.") \
+    X(status_500, "status.500", BT_COUNT, "responses", "Answers with the status 500.") \
+    X(status_502, "status.502", BT_COUNT, "responses", "Answers with the status 502.") \
+    X(status_503, "status.503", BT_COUNT, "responses", "Answers with the status 503.") \
+    X(status_504, "status.504", BT_COUNT, "responses", "Answers with the status 504.") \
+    X(status_other, "status.other", BT_COUNT, "responses", "Answers with another status.") \
     X(emptied, "shared.emptied", BT_COUNT, "times", "Parts of dictionaries emptied, since a worker died while it changed them.")
 /* clang-format on */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "stat/counter.h"
+#include "stat/metric.h"
 
 static const char *const kind_names[] = {
     [BT_COUNT] = "count", [BT_GAUGE] = "gauge", [BT_HISTOGRAM] = "histogram"};
@@ -43,6 +44,7 @@ struct job {
     FILE *out;
     const struct render_filter *filter;
     bool some; /* one was written */
+    struct metrics *metrics;
 };
 
 static bool wanted(const struct render_filter *filter, const struct counter_value *value)
@@ -92,59 +94,12 @@ static void as_json(void *arg, const struct counter_value *value)
             counter_quantile(value->bucket, 0.9), counter_quantile(value->bucket, 0.99));
 }
 
-/* A name that OpenMetrics takes: letters, digits and underscores. */
-static void metric_name(char *out, size_t cap, const struct counter_value *value, bool seconds)
-{
-    int len = snprintf(out, cap, "bobtail_%s%s", value->name, seconds ? "_seconds" : "");
-
-    for (char *at = out; len > 0 && *at != '\0'; at++)
-        if (!((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-              (*at >= '0' && *at <= '9')))
-            *at = '_';
-}
-
-/* One `le` for each doubling: 30 lines tell enough, and they are the same for every histogram, so
- * that tools can add them up. A bound is exact: it is where a bucket ends. */
-static void metric_buckets(FILE *out, const char *name, const struct counter_value *value,
-                           double scale)
-{
-    int64_t below = 0;
-
-    for (unsigned i = 0; i < BT_HISTOGRAM_BUCKETS; i++) {
-        below += value->bucket[i];
-        if (i >= 31 && i % 16 == 15 && i < BT_HISTOGRAM_BUCKETS - 1)
-            fprintf(out, "%s_bucket{le=\"%.9g\"} %" PRId64 "\n", name,
-                    (double)(counter_bucket_low(i + 1) - 1) * scale, below);
-    }
-    fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRId64 "\n", name, value->value);
-    fprintf(out, "%s_count %" PRId64 "\n%s_sum %.9g\n", name, value->value, name,
-            (double)value->sum * scale);
-}
-
 static void as_metric(void *arg, const struct counter_value *value)
 {
-    static const char *const types[] = {
-        [BT_COUNT] = "counter", [BT_GAUGE] = "gauge", [BT_HISTOGRAM] = "histogram"};
     struct job *job = arg;
-    bool seconds = strcmp(value->unit, "microseconds") == 0;
-    double scale = seconds ? 1e-6 : 1.0;
-    char name[160];
 
-    if (!wanted(job->filter, value))
-        return;
-    metric_name(name, sizeof name, value, seconds);
-    fprintf(job->out, "# TYPE %s %s\n", name, types[value->kind]);
-    if (seconds)
-        fprintf(job->out, "# UNIT %s seconds\n", name);
-    fprintf(job->out, "# HELP %s %s\n", name, value->doc);
-    if (value->kind == BT_HISTOGRAM)
-        metric_buckets(job->out, name, value, scale);
-    else if (seconds)
-        fprintf(job->out, "%s%s %.9g\n", name, value->kind == BT_COUNT ? "_total" : "",
-                (double)value->value * scale);
-    else
-        fprintf(job->out, "%s%s %" PRId64 "\n", name, value->kind == BT_COUNT ? "_total" : "",
-                value->value);
+    if (wanted(job->filter, value))
+        metrics_add(job->metrics, value);
 }
 
 void render_counters(FILE *out, const struct segment *segment, enum render_form form,
@@ -156,9 +111,14 @@ void render_counters(FILE *out, const struct segment *segment, enum render_form 
 
     if (form == RENDER_JSON)
         fputc('{', out);
+    if (form == RENDER_OPENMETRICS)
+        job.metrics = metrics_new();
     counter_walk(segment, each[form], &job);
     if (form == RENDER_JSON)
         fputs(job.some ? "\n}\n" : "}\n", out);
-    if (form == RENDER_OPENMETRICS)
-        fputs("# EOF\n", out);
+    if (form != RENDER_OPENMETRICS)
+        return;
+    metrics_print(job.metrics, out);
+    metrics_free(job.metrics);
+    fputs("# EOF\n", out);
 }

@@ -142,6 +142,7 @@ sub await_ready
     }
     while ($said =~ /^port (\S+) (\S+)$/mg) {
         push @{ $self->{names} }, $1;
+        push @{ $self->{told}{$1} }, $2;
         $self->{ports}{$1} = $2;
     }
     $self->{control} = $1 if $said =~ /^control (.+)$/m;
@@ -166,6 +167,8 @@ sub wait_log
 sub addr { my ($self, $name) = @_; return $self->{ports}{ $name // $self->{names}[0] } }
 sub port { my ($self) = @_; return ($self->addr =~ /:(\d+)$/)[0] }
 sub port_of { my ($self, $name) = @_; return (($self->{ports}{$name} // '') =~ /:(\d+)$/)[0] }
+# Of several ports of one name, all.
+sub ports_told { my ($self, $name) = @_; return @{ $self->{told}{$name} // [] } }
 sub ports { my ($self) = @_; return map { $self->{ports}{$_} } @{ $self->{names} } }
 
 sub children_of
@@ -261,7 +264,8 @@ sub left_counted
 
     # It keeps what it has.
     delete @before{qw(cache.size cache.used cache.live cache.bodies cache.objects cache.oldest
-        tls.leaves tls.leaf_bytes tls.shared_leaves tls.shared_leaf_bytes tls.shared_leaf_room tls.ca_days lua.memory)};
+        tls.leaves tls.leaf_bytes tls.shared_leaves tls.shared_leaf_bytes tls.shared_leaf_room tls.ca_days
+        worker.resident worker.resident_max worker.descriptors worker.descriptors_max worker.busy lua.memory)};
     wait_for(sub {
         %now = %{ stats($self, '--kind', 'gauge') };
         @off = grep { ($now{$_} // 0) != ($before{$_} // 0) } sort keys %before;
