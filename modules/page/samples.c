@@ -8,7 +8,7 @@
 
 #include "page.h"
 
-enum { MINUTE_MS = 60000, LAYOUT = 1 };
+enum { MINUTE_MS = 60000, SET_BACK_MS = 600000, LAYOUT = 1 };
 
 struct ring {
     struct bt_lock lock;
@@ -55,21 +55,26 @@ static void lock_taken(enum bt_lock_taken taken)
         ring->taken = 0;
 }
 
+/* A clock that was set back far begins anew. */
+static bool is_time(const struct sample *newest)
+{
+    int64_t age = bt_wall_ms() - newest->wall_ms;
+
+    return ring->taken == 0 || age >= MINUTE_MS || age < -SET_BACK_MS;
+}
+
 void samples_tick(void)
 {
     const struct sample *newest = &ring->sample[(ring->taken + SAMPLES - 1) % SAMPLES];
-    int64_t age = bt_wall_ms() - newest->wall_ms;
 
-    /* A clock that was set back begins anew. */
-    if (ring->taken > 0 && age >= 0 && age < MINUTE_MS)
+    if (!is_time(newest))
         return;
     enum bt_lock_taken taken = bt_lock_try(&ring->lock);
     if (taken == BT_LOCK_BUSY)
         return;
     lock_taken(taken);
     newest = &ring->sample[(ring->taken + SAMPLES - 1) % SAMPLES];
-    age = bt_wall_ms() - newest->wall_ms;
-    if (ring->taken == 0 || age < 0 || age >= MINUTE_MS) {
+    if (is_time(newest)) {
         samples_now(&ring->sample[ring->taken % SAMPLES]);
         ring->taken++;
     }
