@@ -70,7 +70,8 @@ static void active_one(void *arg, struct session *session)
 {
     struct active_walk *walk = arg;
 
-    if (session->txn != NULL && session->txn->req.method.len > 0)
+    if (!session->ghost && !session->admin && session->txn != NULL &&
+        session->txn->req.method.len > 0)
         walk->each(walk->arg, session->txn);
 }
 

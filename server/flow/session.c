@@ -582,13 +582,6 @@ void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t 
     session_run(s);
 }
 
-void session_each(void (*each)(void *arg, struct session *), void *arg)
-{
-    LIST_EACH(&sessions, struct session, all, s)
-        if (!s->ghost && !s->admin)
-            each(arg, s);
-}
-
 const struct sockaddr *session_local(struct session *s)
 {
     struct sockaddr_storage addr = {0};

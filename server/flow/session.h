@@ -67,9 +67,6 @@ void session_let_go(struct session *, enum session_fate);
  * never had one. */
 struct session *session_ghost(struct session *of);
 
-/* Every session that has a client. */
-void session_each(void (*each)(void *arg, struct session *), void *arg);
-
 const struct sockaddr *session_local(struct session *);
 /* Is it too old to be kept for another request (pconn_lifetime)? */
 bool session_aged(const struct session *);
