@@ -86,7 +86,9 @@ struct library {
     X(shared_methods)                                                                              \
     X(count)                                                                                       \
     X(counter)                                                                                     \
-    X(histogram)
+    X(histogram)                                                                                   \
+    X(map)                                                                                         \
+    X(map_methods)
 #define LIBRARY_(id) extern const struct library library_##id;
 LIBRARIES(LIBRARY_)
 

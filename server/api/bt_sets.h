@@ -9,6 +9,7 @@
 #define BT_SETS_H
 
 #include "bt_mem.h"
+#include "bt_module.h"
 
 struct sockaddr;
 
@@ -36,6 +37,10 @@ BT_API bool bt_ipset_find(const struct bt_ipset *, const uint8_t addr[16], uint6
 /* 16 bytes of a socket address (IPv4 as mapped); false for other families. */
 BT_API BT_MUST bool bt_addr_bytes(const struct sockaddr *, uint8_t out[16]);
 
+/* "10.0.0.0/8", "10.1.2.3-10.1.2.9", "2001:db8::/32", a lone address, "all", "ipv4", "ipv6". NULL: `from`
+ * and `to` stand; else what is wrong with it, a phrase. */
+BT_API BT_MUST const char *bt_addr_range(bt_str text, uint8_t from[16], uint8_t to[16]);
+
 /* ---- domains: `.example.com` holds itself and all below, `example.com` itself alone ---- */
 
 struct bt_domains;
@@ -46,5 +51,17 @@ BT_API bt_str bt_domains_add(struct bt_domains *, bt_str name, uint32_t owner);
 BT_API void bt_domains_seal(struct bt_domains *);
 /* `name` in lower case, without trailing dot. */
 BT_API bool bt_domains_find(const struct bt_domains *, bt_str name, uint64_t *bits);
+
+/* ---- list files, read again while clients are served, as those of ACLs ---- */
+
+struct bt_list;
+/* From .setup. The lines of the file that `path` names are compiled by the row, as if they were the values
+ * of one ACL of it: it needs .name, .args, .compile_all and, in .flags, BT_ANEW or BT_ANEW_WORDLESS. They
+ * are again when acl_list_watch or bobtailctl reload-lists says so. Lives as long as the
+ * configuration. NULL: complained. */
+BT_API struct bt_list *bt_list_open(const struct bt_acl_type *row, const struct bt_word *path,
+                                    struct bt_error *);
+/* What compile_all has made of it; may be another one in the next turn of the loop. */
+BT_API const void *bt_list_compiled(const struct bt_list *);
 
 #endif

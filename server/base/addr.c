@@ -198,6 +198,18 @@ enum addr_fault addr_parse_range(bt_str text, struct addr_range *out, bool *loos
     return memcmp(out->from, out->to, 16) > 0 ? ADDR_REVERSED : ADDR_FINE;
 }
 
+const char *bt_addr_range(bt_str text, uint8_t from[16], uint8_t to[16])
+{
+    struct addr_range range;
+    enum addr_fault fault = addr_parse_range(text, &range, NULL);
+
+    if (fault != ADDR_FINE)
+        return addr_fault_text(fault);
+    memcpy(from, range.from, 16);
+    memcpy(to, range.to, 16);
+    return NULL;
+}
+
 const char *addr_fault_text(enum addr_fault fault)
 {
     switch (fault) {

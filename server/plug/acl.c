@@ -449,6 +449,40 @@ bool acls_compile(void *conf, struct bt_arena *arena, struct bt_error *err)
     return good;
 }
 
+/* ---- lists of modules: ACLs that nobody can name ---- */
+
+struct bt_list {
+    struct acl *acl;
+};
+
+struct bt_list *bt_list_open(const struct bt_acl_type *row, const struct bt_word *path,
+                             struct bt_error *err)
+{
+    struct acls *acls = acl_self.conf;
+    struct bt_list *list = bt_alloc(acls->arena, sizeof *list);
+    struct bt_acl_type *own = bt_alloc(acls->arena, sizeof *own);
+    struct bt_word name = *path, *word = bt_alloc(acls->arena, sizeof *word);
+
+    CHECK(acls->compiled);
+    *own = *row; /* of a type all are compiled together, and others may follow */
+    *word = *path;
+    word->is_list = word->quoted = true;
+    name.text = bt_str_printf(acls->arena, "%s %s", row->name, path->text.at);
+    list->acl = acl_new(acls, &name);
+    list->acl->type_at = name;
+    list->acl->type = type_use(acls, own);
+    lists_late(acls);
+    bool good = list_take(acls, list->acl, (struct bt_args){word, 1}, false, err) &&
+                acl_type_compile(acls, list->acl->type, err);
+    lists_compiled(acls);
+    return good ? list : NULL;
+}
+
+const void *bt_list_compiled(const struct bt_list *list)
+{
+    return list->acl->kind->compiled;
+}
+
 /* ---- what others ask about an ACL ---- */
 
 bt_str acl_name(const struct acl *acl)

@@ -490,7 +490,14 @@ void lists_compiled(struct acls *acls)
     lists->bad = NULL;
     lists->n_bad = lists->room = 0;
     (void)malloc_trim(0); /* a million words leave much behind, which each worker would have */
-    reserve(lists);
+    if (lists->shared == NULL)
+        reserve(lists);
+}
+
+void lists_late(struct acls *acls)
+{
+    if (acls->files != NULL && acls->files->words == NULL)
+        acls->files->words = arena_new(64 * 1024);
 }
 
 /* ---- reading anew ---- */

@@ -52,8 +52,10 @@ struct lists_mark {
 struct lists_mark lists_mark(struct lists *, struct bt_error *);
 BT_MUST bool lists_leave_out(struct acls *, struct acl_type *, const struct lists_mark *,
                              struct bt_error *);
-/* All types are compiled: the words go. */
+/* All types are compiled: the words go. Again after lists_late(). */
 void lists_compiled(struct acls *);
+/* One more type comes, with a list file. */
+void lists_late(struct acls *);
 
 /* ---- for proc/ ---- */
 
