@@ -221,7 +221,7 @@ generate() {
 
 # --- packages ---------------------------------------------------------------------------------
 
-have_command() { command -v "$1" > /dev/null; }
+have_command() { (PATH="$PATH:/usr/sbin:/sbin" && command -v "$1") > /dev/null; }
 
 have_header() {
     for where in /usr/include /usr/local/include /usr/include/*-linux-gnu; do
@@ -265,6 +265,8 @@ mandoc command mandoc
 man-db command man
 chromium command chromium
 rsyslog command rsyslogd
+nftables command nft
+iproute2 command ip
 '
 
 missing_of() {

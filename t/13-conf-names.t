@@ -103,8 +103,6 @@ sub refused
     return;
 }
 refused($_) for split /\n/, <<'LINES';
-spoof_client_ip allow all
-host_verify_strict on
 delay_pools 2
 client_delay_pools 1
 response_delay_pool slow aggregate-restore=1000

@@ -378,6 +378,10 @@ enum bt_verdict lookup(struct bt_txn *txn)
     if (!CONF->on && !bt_str_eq(bt_method(txn), BT_STR("PURGE")))
         return BT_PASS;
     v = visit_of(txn);
+    if (!bt_req_proven(txn)) {
+        v->why = "forged host";
+        return BT_PASS;
+    }
     while (verdict == BT_SETTLE) /* inside here it means: go on with the next stage */
         switch (v->stage) {
         case VISIT_NEW:

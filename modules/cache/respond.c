@@ -167,6 +167,10 @@ enum bt_verdict respond(struct bt_txn *txn)
     if (!CONF->on)
         return BT_PASS;
     v = visit_of(txn);
+    if (!bt_req_proven(txn)) {
+        tell(v, RESULT_bypassed, NULL);
+        return BT_PASS;
+    }
     if (v->stage == VISIT_ANSWERED || v->stage == VISIT_PURGE)
         return BT_PASS;
     if (v->bypass) {

@@ -187,6 +187,7 @@ enum bt_tls_hello bump_hello(struct bt_txn *txn, bt_str bytes)
         client->hello = &reader->hello;
         return BT_HELLO_WHOLE;
     case HELLO_NOT_TLS:
+        bt_count(hello_none);
         return BT_HELLO_NONE;
     case HELLO_BAD:
     case HELLO_TOO_BIG:
@@ -202,19 +203,4 @@ bt_str bump_name(struct bt_txn *txn)
     const struct hello *hello = tls_client(txn)->hello;
 
     return hello != NULL && hello->name == HELLO_NAME_HOST ? hello->sni : BT_STR_NONE;
-}
-
-/* ---- no TLS at all ---- */
-
-enum { UNSUPPORTED_TUNNEL, UNSUPPORTED_RESPOND };
-
-enum bt_tls_state bump_unsupported(struct bt_txn *txn)
-{
-    struct bt_ruling ruling = bt_rules_run(tls_conf->unsupported, txn);
-
-    if (ruling.match == BT_WAIT)
-        return BT_TLS_WAIT;
-    bt_count(hello_none);
-    return ruling.match == BT_YES && ruling.action == UNSUPPORTED_TUNNEL ? BT_TLS_READY
-                                                                         : BT_TLS_FAILED;
 }

@@ -1,4 +1,4 @@
-/* bump_rows.h - a piece of tls.c: rows of directives about ssl_bump, on_unsupported_protocol.
+/* bump_rows.h - a piece of tls.c: the row of ssl_bump.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 {.name = "ssl_bump",
@@ -10,9 +10,3 @@
  .offset = offsetof(struct tls_conf, bump),
  .phase = BT_AT_REQUEST,
  .flags = BT_BY_ACTION},
-    {.name = "on_unsupported_protocol",
-     .args = "tunnel|respond acls+",
-     .doc = "What is done when a client speaks no TLS after a CONNECT that is to be looked into: "
-            "tunnel it, or close the connection (respond), as when no line holds.",
-     .offset = offsetof(struct tls_conf, unsupported),
-     .phase = BT_AT_REQUEST},

@@ -262,13 +262,17 @@ const struct pem *serve_ca(unsigned port)
 
 /* ---- connections ---- */
 
-struct bt_tls_side *serve_accept(unsigned port, int fd)
+struct bt_tls_side *serve_accept(unsigned port, int fd, bt_str early)
 {
     struct bt_tls_side *side;
 
     if (port >= n_ports || ports[port].accept == NULL)
         return NULL;
     side = side_new(SSL_new(ports[port].accept), fd, true);
+    if (side != NULL && !side_early(side, early)) {
+        tls_transport.close(side);
+        return NULL;
+    }
     if (side != NULL)
         keylog_choose(side, NULL);
     return side;

@@ -42,7 +42,6 @@ static const struct bt_tls calls = {
     .decide = bump_decide,
     .hello = bump_hello,
     .name = bump_name,
-    .unsupported = bump_unsupported,
     .peek = server_peek,
     .forge = bump_forge,
     .bump = serve_bump,

@@ -13,7 +13,7 @@
  *   verify.c    what is wrong with a certificate: names of errors, whom it is for
  *   leaf.c      forged certificates: made beside the loop, kept for all workers; leaf.h lists its files
  *   ca/         bobtailctl ca, a program of its own
- *   bump.c      ssl_bump and its steps; on_unsupported_protocol
+ *   bump.c      ssl_bump and its steps
  *   server.c    what an origin says in clear to a hello that was only passed on, by serverhello.c
  *   acl.c       ACL types        fields.c  fields of logs
  *   hello.c, ja.c, hash.c, forge.c, pem.c: see their headers
@@ -45,7 +45,6 @@ struct tls_outgoing {
 
 struct tls_conf {
     struct bt_rules *bump;        /* ssl_bump ACTION ACLS; actions: bump.c's words */
-    struct bt_rules *unsupported; /* on_unsupported_protocol: 0 tunnel, 1 respond */
     struct bt_rules *cert_error;  /* sslproxy_cert_error allow|deny */
     struct leaf_rule *cert_sign;  /* sslproxy_cert_sign, line by line: leaf.h */
     struct leaf_rule *cert_adapt; /* sslproxy_cert_adapt */
@@ -160,7 +159,7 @@ void side_complain(struct bt_tls_side *, const char *otherwise);
 /* Contexts of all ports; CAs of those that bump. */
 BT_MUST bool serve_setup(struct bt_arena *, struct bt_error *);
 BT_MUST bool serve_start(void);
-struct bt_tls_side *serve_accept(unsigned port, int fd);
+struct bt_tls_side *serve_accept(unsigned port, int fd, bt_str early);
 /* For a client that is bumped: its context is the port's, its certificate the leaf's. */
 struct bt_tls_side *serve_bump(struct bt_txn *, int fd, bt_str early);
 /* The CA that signs for that port; NULL: it has none. */
@@ -219,7 +218,6 @@ bool bump_any(void);
 enum bt_bump bump_decide(struct bt_txn *, int step);
 enum bt_tls_hello bump_hello(struct bt_txn *, bt_str bytes);
 bt_str bump_name(struct bt_txn *);
-enum bt_tls_state bump_unsupported(struct bt_txn *);
 /* leaf_forge(), and what was seen of the origin is remembered. */
 enum bt_tls_state bump_forge(struct bt_txn *, bt_str host, struct bt_tls_side *origin);
 enum bt_match bump_covers(struct bt_txn *, bt_str host);

@@ -8,7 +8,7 @@
  *
  *   decide(1)        SPLICE: a plain tunnel. TERMINATE: closed. Else "200" is said, and
  *   hello()          fed with what the client says, until it is a whole ClientHello; when it is none,
- *                    unsupported() says whether a tunnel is made of it. After PEEK or STARE:
+ *                    on_unsupported_protocol says whether a tunnel is made of it. After PEEK or STARE:
  *   decide(2)        the name that the client asks for is known
  *     SPLICE         a tunnel; the hello goes to the origin as it came
  *     PEEK           the origin is dialled, gets the hello as it came, and what it says is given to
@@ -60,8 +60,9 @@ struct bt_tls {
     const struct bt_transport *transport; /* its states are struct bt_tls_side */
 
     /* https_port: the proxy's side towards a client of port number `port` (bt_tls_ports()). The
-     * handshake is done within the first reads. NULL: no memory. */
-    struct bt_tls_side *(*accept)(unsigned port, int fd);
+     * handshake is done within the first reads. `early`: what the client has said so far; copied. NULL: no
+     * memory. */
+    struct bt_tls_side *(*accept)(unsigned port, int fd, bt_str early);
 
     /* ---- a CONNECT on a port with ssl-bump ---- */
 
@@ -75,8 +76,6 @@ struct bt_tls {
     /* The host that the hello asks for, lower case; NONE: none, or an address, or an odd one. Lives as
      * long as the connection. */
     bt_str (*name)(struct bt_txn *);
-    /* No TLS (hello() says NONE, or the client is silent): READY: make a tunnel of it; FAILED: close. */
-    enum bt_tls_state (*unsupported)(struct bt_txn *);
     /* All that the origin has said so far to the client's own hello. READY: nothing more is to be seen. FAILED:
      * it is no TLS; splice all the same, it is the client's to complain. WAIT here: feed more. */
     enum bt_tls_state (*peek)(struct bt_txn *, bt_str bytes);

@@ -42,6 +42,7 @@ static void addrs_forget(struct bt_txn *txn)
         resolve_end(txn->reverse);
     txn->resolve = txn->reverse = NULL;
     txn->resolving = txn->reversing = false;
+    txn->original = false;
     txn->addrs = NULL;
     txn->n_addrs = 0;
     txn->secure_key = BT_STR_NONE;

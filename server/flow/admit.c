@@ -9,6 +9,7 @@
 #include "flow/access.h"
 #include "flow/core.h"
 #include "flow/follow.h"
+#include "flow/intercept.h"
 #include "flow/limits.h"
 #include "flow/own.h"
 #include "flow/session.h"
@@ -36,6 +37,11 @@ enum go step_admit(struct bt_txn *txn)
 
     if (txn->session->admin)
         return own_answer_now(txn);
+    if (core->host_strict || txn->session->redirected) {
+        go = intercept_check(txn);
+        if (go != GO_ON || txn->step != STEP_admit)
+            return go;
+    }
     follow_walk(txn);
     if (limits_request_too_big(txn))
         return txn_refuse(txn, 413, "ERR_TOO_BIG", "the request's body is larger than it may be");

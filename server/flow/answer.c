@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/clock.h"
 #include "flow/access.h"
+#include "flow/bump.h"
 #include "flow/core.h"
 #include "flow/header_rules.h"
 #include "flow/pages.h"
@@ -99,6 +100,13 @@ enum go step_refuse(struct bt_txn *txn)
     if (txn->client->nobody) {
         txn->keep_origin = false;
         txn->step = STEP_finish;
+        return GO_ON;
+    }
+    if (txn->implied && !txn->head_sent) {
+        if (bump_wanted(txn))
+            bump_refused(txn);
+        else
+            txn->step = STEP_finish; /* no answer could mean anything to it */
         return GO_ON;
     }
     if (!txn->head_sent) {

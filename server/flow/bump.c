@@ -224,6 +224,9 @@ void bump_failed(struct bt_txn *txn)
 static enum go bump_tunnel(struct bt_txn *txn)
 {
     timeout_clear(&txn->timeout);
+    /* The client never wrote a CONNECT: what it asked for by name is told by name. */
+    if (txn->implied && !txn->bump->swapped && secure_tls()->name(txn).len > 0)
+        name_swap(txn, txn->bump, BT_STR_NONE);
     txn->step = txn->origin != NULL ? STEP_tunnel : STEP_answer;
     if (txn->origin != NULL)
         txn_tag(txn, "TCP_TUNNEL");
@@ -387,17 +390,22 @@ static void connect_told(struct bt_txn *txn)
 /* No TLS, or silence. */
 static enum go place_odd(struct bt_txn *txn, struct bump *b)
 {
-    (void)b;
-    switch (secure_tls()->unsupported(txn)) {
-    case BT_TLS_WAIT:
+    struct bt_ruling ruling;
+
+    if (b->fail_status != 0) /* it was refused before a word was said */
+        return bump_close(txn);
+    txn->deny_page = b->late ? "ERR_REQUEST_START_TIMEOUT" : "ERR_PROTOCOL_UNKNOWN";
+    ruling = bt_rules_run(core->unsupported, txn);
+    txn->deny_page = NULL;
+    if (ruling.match == BT_WAIT) {
         session_watch(txn->session);
         return GO_WAIT;
-    case BT_TLS_READY:
-        connect_told(txn);
-        return bump_tunnel(txn);
-    default:
-        return bump_close(txn);
     }
+    if (ruling.match != BT_YES || ruling.action != UNSUPPORTED_TUNNEL)
+        return bump_close(txn);
+    if (!txn->implied)
+        connect_told(txn);
+    return bump_tunnel(txn);
 }
 
 /* A hello that nobody can make anything of: decode_error (RFC 8446 6.2). */
@@ -472,12 +480,33 @@ static enum go place_first(struct bt_txn *txn, struct bump *b)
     }
 }
 
+static struct bump *bump_make(struct bt_txn *txn)
+{
+    txn->bump = bt_alloc(txn->arena, sizeof *txn->bump);
+    txn->bump->place = place_first;
+    return txn->bump;
+}
+
+void bump_refused(struct bt_txn *txn)
+{
+    struct bump *b = bump_make(txn);
+
+    b->first = b->act = BT_BUMP_BUMP;
+    b->fail_status = txn->deny_status;
+    b->fail_page = txn->deny_page;
+    b->fail_detail = txn->deny_detail;
+    b->fail_tag = "NONE_NONE";
+    b->fail_rule = txn->rule;
+    b->place = place_hello;
+    txn->rep = (struct head){.status = 200, .minor = 1, .content_length = -1};
+    txn->head_sent = true;
+    txn->step = STEP_bump;
+}
+
 enum go step_bump(struct bt_txn *txn)
 {
-    if (txn->bump == NULL) {
-        txn->bump = bt_alloc(txn->arena, sizeof *txn->bump);
-        txn->bump->place = place_first;
-    }
+    if (txn->bump == NULL)
+        (void)bump_make(txn);
     return txn->bump->place(txn, txn->bump);
 }
 

@@ -18,6 +18,8 @@ bool bump_secures(const struct bt_txn *);
 void bump_failed(struct bt_txn *);
 /* Its origin is being connected, for a look or to speak TLS with it. */
 bool bump_under_way(const struct bt_txn *);
+/* The same of a CONNECT that its client did not send, and that was refused: nothing was said yet. */
+void bump_refused(struct bt_txn *);
 void bump_start(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "flow/client.h"
+#include "flow/accel.h"
 #include "flow/access.h"
 #include "flow/core.h"
 #include "flow/header_rules.h"
@@ -40,6 +41,8 @@ static void h1_head(struct bt_txn *txn, int64_t length)
     struct writer w;
     char *from, *own;
 
+    if (core->ports[txn->session->port].site != NULL)
+        accel_renew(txn);
     heads_hide_reply(txn);
     pass = header_pass_begin(HEADER_REPLY, txn, &txn->rep);
     w = frame_writer(txn, &txn->rep, header_pass_room(pass));

@@ -117,6 +117,40 @@ static const struct bt_directive directives[] = {
     BT_SET(CONF, log_indirect, "log_uses_indirect_client", "on",
            "Logs name the address that follow_x_forwarded_for has found."),
 
+    BT_SET(CONF, host_strict, "host_verify_strict", "off",
+           "Refuse (409) a request whose Host is not where a redirected client went to, or, where "
+           "clients are told of the proxy, not the host of its URL. off: the former goes to where "
+           "the client went, past the cache; of the latter the URL counts."),
+    BT_SET(CONF, dst_passthru, "client_dst_passthru", "on",
+           "Requests of redirected clients go to the very address that the client went to; off: to "
+           "any address of their host, when that address is one of them."),
+    BT_SET(CONF, tproxy_indirect, "tproxy_uses_indirect_client", "off",
+           "With tproxy origins see the address that follow_x_forwarded_for has found."),
+    {.name = "spoof_client_ip",
+     .args = "allow|deny fastacls+",
+     .doc = "Whether origins see the address of a client that came by tproxy; without a line they "
+            "do.",
+     .offset = offsetof(CONF, spoof),
+     .phase = BT_AT_UPSTREAM},
+    {.name = "on_unsupported_protocol",
+     .args = "tunnel|respond acls+",
+     .doc =
+         "What is done when a client does not speak what its port is for: no TLS after a CONNECT "
+         "that is to be looked into, no TLS or no HTTP in the first bytes of a redirected "
+         "connection, or nothing for request_start_timeout (ACL type squid_error: "
+         "ERR_PROTOCOL_UNKNOWN, ERR_REQUEST_START_TIMEOUT). tunnel it to where it was to go, or "
+         "respond, by an error or by closing it, as when no line holds.",
+     .offset = offsetof(CONF, unsupported),
+     .phase = BT_AT_REQUEST},
+    {.name = "proxy_protocol_access",
+     .args = "allow|deny fastacls+",
+     .doc =
+         "Who may connect to a port with require-proxy-header, and say by a PROXY header who the "
+         "client is; the list is asked about the connection's own address. Without a line, "
+         "nobody.",
+     .offset = offsetof(CONF, proxied),
+     .phase = BT_AT_ACCEPT},
+
     {.name = "http_upgrade_request_protocols",
      .args = "word allow|deny fastacls+",
      .doc =

@@ -23,6 +23,10 @@ struct core_conf {
     bool access_audit;
     struct bt_rules *follow; /* follow_x_forwarded_for; NULL: nobody is believed */
     bool acl_indirect, log_indirect;
+    struct bt_rules *unsupported; /* on_unsupported_protocol */
+    struct bt_rules *spoof;       /* spoof_client_ip; NULL: all */
+    bool tproxy_indirect, host_strict, dst_passthru;
+    struct bt_rules *proxied;        /* proxy_protocol_access; NULL: nobody is believed */
     struct upgrade_rules *upgrades;  /* http_upgrade_request_protocols */
     struct bt_rules *reply_body_max; /* first match; its line's word 0 is the size */
     struct outgoing *outgoing;       /* tcp_outgoing_address; NULL: the kernel chooses */
@@ -54,6 +58,9 @@ struct core_conf {
     bt_str via_text;    /* "host (bobtail/1.0)": what follows the version in Via */
     bt_str server_text; /* value of Server in our own answers */
 };
+
+/* on_unsupported_protocol, in the order of its words. */
+enum unsupported { UNSUPPORTED_TUNNEL, UNSUPPORTED_RESPOND };
 
 /* relaxed_header_parser, in the order of its words. */
 enum relaxed { RELAXED_ON, RELAXED_OFF, RELAXED_WARN };

@@ -17,6 +17,7 @@
 #include "flow/access.h"
 #include "flow/core.h"
 #include "flow/logs.h"
+#include "flow/proxied.h"
 #include "flow/route.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -114,7 +115,10 @@ FIELD(client_name)
 FIELD(client_direct)
 {
     (void)arg;
-    return client(txn, &txn->session->peer.any, out);
+    return client(txn,
+                  txn->session->proxied != NULL ? &txn->session->proxied->direct.any
+                                                : &txn->session->peer.any,
+                  out);
 }
 
 FIELD(client_port)
@@ -147,6 +151,13 @@ FIELD(zero_mark)
     (void)txn;
     (void)arg;
     return text(out, BT_STR("0x0"));
+}
+
+FIELD(proxied_header)
+{
+    bt_str value;
+
+    return proxied_value(txn, arg, &value) && text(out, value);
 }
 
 /* ---- origin ---- */
@@ -691,7 +702,7 @@ FIELD(txn_number)
 /* clang-format off */
 static const struct bt_field rows[] = {
     ROW("client.addr", ">a", ACCEPT, client_addr, "Address of the client, or of whom follow_x_forwarded_for has found behind it."),
-    ROW("client.direct", NULL, ACCEPT, client_direct, "Address that the connection came from."),
+    ROW("client.direct", NULL, ACCEPT, client_direct, "Address that the connection came from, be it a load balancer's."),
     ROW("client.name", ">A", ACCEPT, client_name, "Name of the client where an ACL (srcdomain) has asked for it; else its address."),
     ROW("client.port", ">p", ACCEPT, client_port, "Port of the client."),
     ROW("client.hardware", ">eui", ACCEPT, none, "Hardware address of the client: not known here."),
@@ -699,6 +710,7 @@ static const struct bt_field rows[] = {
     ROW("local.addr", ">la la", ACCEPT, local_addr, "Our address that the client connected to."),
     ROW("local.port", ">lp lp", ACCEPT, local_port, "Our port that the client connected to."),
     ROW("local.name", NULL, ACCEPT, local_name, "name= of the port line that the client connected to."),
+    ROW("proxy.header", "proxy_protocol::>h", ACCEPT, proxied_header, "What the PROXY header of the connection said: a TLV by its number, or :version, :command (0 LOCAL, 1 PROXY), :src_addr, :src_port, :dst_addr, :dst_port; all of it without an argument."),
 
     ROW("origin.addr", "<a", FINISH, origin_addr, "Address of the server that was asked, or could not be reached."),
     ROW("origin.name", "<A", FINISH, origin_name, "Name of the server that was asked."),

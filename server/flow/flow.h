@@ -16,6 +16,23 @@ extern const struct bt_module flow_module;
 /* Every other name of the squid.conf language: warned about, or refused. */
 extern const struct bt_module known_module;
 
+/* What kind of clients come to a port. */
+enum port_mode {
+    PORT_FORWARD,   /* they are told of the proxy */
+    PORT_INTERCEPT, /* the firewall redirects them here by NAT (SO_ORIGINAL_DST) */
+    PORT_TPROXY,    /* the kernel hands them over as they are (IP_TRANSPARENT) */
+    PORT_ACCEL      /* they take the proxy for the site itself */
+};
+
+/* A port with accel: how the URL of a request is made. */
+struct port_site {
+    bt_str defaultsite; /* NONE: Host must be there */
+    bool vhost;         /* Host counts */
+    int vport;          /* that all URLs have; 0: as Host has it */
+    bt_str scheme;
+    bool act_as_origin, ignore_cc, allow_direct;
+};
+
 /* One address of one http_port or admin_port line, to be bound by the master. */
 struct flow_port {
     bt_str name;                              /* name= of the line, or ADDR:PORT as configured */
@@ -27,10 +44,17 @@ struct flow_port {
     bool keepalive;                           /* tcpkeepalive */
     int keep_idle, keep_interval, keep_count; /* seconds; 0: the kernel's */
     bool no_connection_auth;                  /* connection-auth=off */
-    const struct bt_tls_port *tls;            /* what its line says about TLS */
+    bool proxied;                             /* require-proxy-header */
+    bool no_pmtu;                             /* disable-pmtu-discovery */
+    enum port_mode mode;
+    const struct port_site *site;  /* of a port with accel; NULL: it has none */
+    const struct bt_tls_port *tls; /* what its line says about TLS */
 };
 /* All ports, in order of the file; valid after setup. */
 size_t flow_ports(const struct flow_port **ports);
+
+/* Whether connections to origins come from addresses of clients (tproxy). */
+bool flow_spoofs(void);
 
 /* Master, before the fork: memory that the workers share. false: there is none (errno). */
 BT_MUST bool flow_share(unsigned workers);

@@ -8,6 +8,7 @@
 #include "base/addr.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "flow/intercept.h"
 #include "flow/notes.h"
 #include "flow/serve.h"
 #include "flow/session.h"
@@ -189,7 +190,7 @@ static bool ghost_parse(struct bt_txn *txn, const struct bt_txn *of)
     if (parse_request(&txn->req, head.at, head.len, fields, of->req.n + 1) != FAULT_NONE)
         return false;
     /* Within a CONNECT that was bumped the target is no whole URL, and some are changed. */
-    bool changed = of->session->inside != NULL || of->asked != NULL;
+    bool changed = of->session->inside != NULL || of->asked != NULL || txn->req.target.at[0] == '/';
     bt_str target = changed ? of->url.text : txn->req.target;
     if (url_parse(txn->arena, txn->req.method_id, bt_str_copy(txn->arena, target), &txn->url) !=
         FAULT_NONE)
@@ -222,6 +223,8 @@ struct bt_txn *bt_background(struct bt_txn *of)
         txn_abort(txn, END_WHOLE);
         return NULL;
     }
+    intercept_follow(txn, of);
+    txn->no_direct = of->no_direct;
     txn->keep_host = of->keep_host;
     txn->source = ghost_addr(txn, of->source);
     txn->behind = ghost_addr(txn, of->behind);

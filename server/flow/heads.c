@@ -99,6 +99,11 @@ int64_t bt_received_ms(struct bt_txn *txn)
     return wall_ms(txn->time.reply);
 }
 
+bool bt_req_proven(struct bt_txn *txn)
+{
+    return !txn->forged;
+}
+
 bool bt_rep_proven(struct bt_txn *txn)
 {
     return !txn->unproven;

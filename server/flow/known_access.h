@@ -4,17 +4,7 @@
 
 /* ---- lists that decide ---- */
 KNOWN("delay_pool_uses_indirect_client", "on|off", "it speaks of delay_pools"),
-    KNOWN("tproxy_uses_indirect_client", "on|off", "no port intercepts connections yet"),
     KNOWN("adaptation_uses_indirect_client", "on|off", "content adaptation is off"),
-    /* Who is not believed cannot deceive: a port that requires the header is refused by itself. */
-    KNOWN_RULES("proxy_protocol_access", "allow|deny fastacls+", "deny *", BT_AT_ACCEPT,
-                "no port takes the PROXY protocol yet"),
-    UNBUILT_RULES("spoof_client_ip", "allow|deny fastacls+", "deny *", BT_AT_UPSTREAM,
-                  "origins would see the address of this machine"),
-    UNBUILT_BUT("host_verify_strict", "on|off", "off", "Host headers that lie would pass"),
-    KNOWN("client_dst_passthru", "on|off", "no port intercepts connections yet"),
-    KNOWN_RULES("on_unsupported_protocol", "tunnel|respond fastacls+", "respond *", BT_AT_FINISH,
-                "what is not HTTP is answered with an error"),
     KNOWN_RULES("http_upgrade_request_protocols", "word allow|deny fastacls+", "* deny *",
                 BT_AT_REQUEST, "Upgrade is never forwarded"),
     KNOWN_RULES("server_pconn_for_nonretriable", "allow|deny fastacls+", NULL, BT_AT_UPSTREAM,

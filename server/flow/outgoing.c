@@ -7,6 +7,8 @@
 
 #include "base/addr.h"
 #include "base/str.h"
+#include "flow/intercept.h"
+#include "flow/session.h"
 
 struct outgoing {
     struct bt_rules *v4, *v6; /* the action of a line is its place in addr[] */
@@ -61,13 +63,22 @@ static const struct sockaddr *ask(const struct outgoing *out, const struct bt_ru
 const struct sockaddr *outgoing_for(struct bt_txn *txn, const struct sockaddr *to)
 {
     const struct outgoing *out = core->outgoing;
+    const struct sockaddr *spoofed;
 
-    if (out == NULL)
+    if (out == NULL && !txn->session->redirected)
         return NULL;
     if (!txn->from_known) {
-        txn->from_v4 = ask(out, out->v4, txn);
-        txn->from_v6 = ask(out, out->v6, txn);
         txn->from_known = true;
+        spoofed = intercept_spoof(txn);
+        txn->spoofs = spoofed != NULL;
+        if (spoofed != NULL && spoofed->sa_family == AF_INET)
+            txn->from_v4 = spoofed;
+        else if (spoofed != NULL)
+            txn->from_v6 = spoofed;
+        if (out != NULL && !txn->spoofs) {
+            txn->from_v4 = ask(out, out->v4, txn);
+            txn->from_v6 = ask(out, out->v6, txn);
+        }
     }
     return to->sa_family == AF_INET ? txn->from_v4 : txn->from_v6;
 }

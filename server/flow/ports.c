@@ -1,8 +1,5 @@
 /* ports.c - http_port lines: what they may say, and the addresses that they mean.
  *
- * A mode or an option that would change who may connect, or what the request means, is refused
- * until it is built; tuning is taken and ignored.
- *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/ports.h"
 
@@ -12,6 +9,7 @@
 #include "base/addr.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "http/url.h"
 
 #define OPTION(its_name, grammar, field, text)                                                     \
     {                                                                                              \
@@ -21,11 +19,6 @@
 #define TLS(its_name, old_name, grammar, field, text)                                              \
     OPTION(its_name, grammar, tls.field, text),                                                    \
         OPTION(old_name, grammar, tls.field, "Old spelling of " its_name ".")
-#define UNBUILT(its_name, grammar, field, text)                                                    \
-    {                                                                                              \
-        .name = its_name, .args = grammar, .doc = text,                                            \
-        .offset = offsetof(struct ports_options, field), .status = BT_UNBUILT                      \
-    }
 #define IGNORED(its_name, grammar, field, text)                                                    \
     {                                                                                              \
         .name = its_name, .args = grammar, .doc = text,                                            \
@@ -36,20 +29,34 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
     OPTION("name", "word", name, "Name of the port, for the ACL type myportname and for logs."),
     OPTION("tcpkeepalive", "[word]", tcpkeepalive,
            "TCP keep-alive on client connections: idle,interval,timeout in seconds."),
-    UNBUILT("intercept", NULL, intercept, "Connections redirected to the proxy by the firewall."),
-    UNBUILT("transparent", NULL, transparent, "Old spelling of intercept."),
-    UNBUILT("tproxy", NULL, tproxy, "Interception that keeps the client's address."),
-    UNBUILT("accel", NULL, accel,
-            "Requests as an origin gets them: the proxy stands before a site."),
-    UNBUILT("require-proxy-header", NULL, proxy_header, "Clients speak the PROXY protocol first."),
-    UNBUILT("defaultsite", "word", defaultsite, "Accelerator: the site for requests without Host."),
-    UNBUILT("vhost", NULL, accel, "Accelerator: the site is what Host says."),
-    UNBUILT("no-vhost", NULL, accel, "Accelerator: Host does not matter."),
-    UNBUILT("vport", "[word]", vport, "Accelerator: the port that is put into URLs."),
-    UNBUILT("protocol", "word", protocol, "Accelerator: the scheme that is put into URLs."),
-    UNBUILT("ignore-cc", NULL, accel, "Accelerator: ignore Cache-Control of requests."),
-    UNBUILT("allow-direct", NULL, accel, "Accelerator: go to the site itself without a peer."),
-    UNBUILT("act-as-origin", NULL, accel, "Accelerator: Date and Expires as an origin's."),
+    OPTION("intercept", NULL, intercept,
+           "Connections that the firewall redirects here by NAT; they go to where they would have "
+           "gone."),
+    OPTION("transparent", NULL, transparent, "Old spelling of intercept."),
+    OPTION("tproxy", NULL, tproxy,
+           "Connections that the kernel hands over as they are (TPROXY rules); origins see the "
+           "client's own address, as spoof_client_ip says."),
+    OPTION("accel", NULL, accel,
+           "Requests as an origin gets them: the proxy stands before a site."),
+    OPTION("require-proxy-header", NULL, proxy_header,
+           "Clients speak the PROXY protocol first, version 1 or 2, before TLS; "
+           "proxy_protocol_access says who may."),
+    OPTION("defaultsite", "word", defaultsite, "accel: HOST[:PORT] of requests without Host."),
+    OPTION("vhost", NULL, vhost, "accel: the site is what Host says, as it is without the option."),
+    OPTION("no-vhost", NULL, no_vhost, "accel: Host does not matter, defaultsite counts."),
+    OPTION("vport", "[word]", vport,
+           "accel: the port that is put into all URLs; without a number that of this line."),
+    OPTION("protocol", "word", protocol,
+           "accel: the scheme that is put into URLs, http or https; that of the port without it."),
+    OPTION("ignore-cc", NULL, ignore_cc,
+           "accel: Cache-Control and Pragma of requests are taken out; a reload does not reach the "
+           "site."),
+    OPTION(
+        "allow-direct", NULL, allow_direct,
+        "accel: what no parent can be asked goes to the host of the URL; without it only parents "
+        "are asked."),
+    OPTION("act-as-origin", NULL, act_as_origin,
+           "accel: answers of the cache have Date and Expires as if made now, and no Age."),
     OPTION("ssl-bump", NULL, tls.bump, "TLS inside CONNECT is looked into, as ssl_bump says."),
     OPTION("generate-host-certificates", "[word]", generate,
            "ssl-bump: certificates are made for bumped hosts (on, which it is without the option); "
@@ -87,7 +94,12 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
          "Logins that are bound to a connection (NTLM, Negotiate): the connection to the origin is "
          "kept for that client alone; off: origins' offers of such logins are taken out.",
      .offset = offsetof(struct ports_options, connection_auth)},
-    IGNORED("disable-pmtu-discovery", "word", pmtu, "Path MTU discovery is left to the kernel."),
+    {.name = "disable-pmtu-discovery",
+     .args = "off|always|transparent",
+     .preset = "off",
+     .doc = "always: packets to clients may be broken up by routers; transparent: on ports with "
+            "intercept or tproxy only.",
+     .offset = offsetof(struct ports_options, pmtu)},
     IGNORED("worker-queues", NULL, ignored, "Each worker has a socket of its own in any case."),
 };
 
@@ -160,6 +172,12 @@ static bool port_known(const struct core_conf *conf, const struct flow_port *por
     return true;
 }
 
+/* The client knows nothing of us. */
+static bool port_redirected(enum port_mode mode)
+{
+    return mode == PORT_INTERCEPT || mode == PORT_TPROXY;
+}
+
 static bool is_off(bt_str text)
 {
     return bt_str_eq_nocase(text, BT_STR("off"));
@@ -176,11 +194,15 @@ static bool port_tls(struct flow_port *port, const struct bt_line *line, struct 
     tls->generate = !is_off(options->generate);
     tls->default_ca = options->default_ca.at != NULL && !is_off(options->default_ca);
     port->tls = tls;
-    if (tls->tls && tls->bump)
+    if (tls->tls && port_redirected(port->mode) != tls->bump)
         return bt_complain(err, port->at,
-                           "ssl-bump on an https_port is for connections that the firewall "
-                           "redirects, which are not taken yet; write http_port ... ssl-bump for "
-                           "clients that are told of the proxy");
+                           tls->bump
+                               ? "ssl-bump on an https_port is for connections that the firewall "
+                                 "redirects: add intercept or tproxy; for clients that are told of "
+                                 "the proxy write http_port ... ssl-bump"
+                               : "TLS of connections that the firewall redirects is between client "
+                                 "and origin: add ssl-bump, and tell by ssl_bump lines what to do "
+                                 "with it");
     if ((tls->tls || tls->bump) && tls->cert.len == 0)
         return bt_complain(err, port->at, "TLS needs a certificate: add tls-cert=FILE%s",
                            tls->bump ? ", an authority's with its key (bobtailctl ca init FILE "
@@ -208,6 +230,77 @@ static void port_add(struct core_conf *conf, const struct flow_port *port, struc
     conf->n_admin += port->admin;
 }
 
+static bool port_mode(struct flow_port *port, const struct ports_options *options,
+                      struct bt_error *err)
+{
+    bool intercept = options->intercept || options->transparent;
+
+    if (intercept + options->tproxy + options->accel > 1)
+        return bt_complain(err, port->at, "a port is either intercept, tproxy or accel");
+    port->mode = intercept         ? PORT_INTERCEPT
+                 : options->tproxy ? PORT_TPROXY
+                 : options->accel  ? PORT_ACCEL
+                                   : PORT_FORWARD;
+    if (port->mode == PORT_FORWARD && options->vhost) {
+        bt_caution(err, port->at, "vhost alone means accel: write accel");
+        port->mode = PORT_ACCEL;
+    }
+    if (port_redirected(port->mode) && options->proxy_header)
+        return bt_complain(err, port->at,
+                           "require-proxy-header is for clients that a load balancer connects, not "
+                           "for those that the firewall redirects");
+    port->proxied = options->proxy_header;
+    /* In the order of its words: off, always, transparent. */
+    port->no_pmtu = options->pmtu == 1 || (options->pmtu == 2 && port_redirected(port->mode));
+    return true;
+}
+
+/* defaultsite=, vport= and the others make sense with accel only. */
+static bool port_site(struct flow_port *port, const struct bt_line *line, struct bt_error *err)
+{
+    const struct ports_options *options = line->options;
+    struct port_site *site;
+    unsigned number = 0;
+    struct url url = {.form = URL_ORIGIN};
+
+    if (port->mode != PORT_ACCEL) {
+        if (options->defaultsite.len == 0 && options->vport.at == NULL &&
+            options->protocol.len == 0 && !options->no_vhost && !options->ignore_cc &&
+            !options->allow_direct && !options->act_as_origin)
+            return true;
+        return bt_complain(err, port->at,
+                           "defaultsite, vport, no-vhost, protocol, ignore-cc, allow-direct and "
+                           "act-as-origin are for ports with accel");
+    }
+    site = bt_alloc(line->arena, sizeof *site);
+    site->vhost = !options->no_vhost;
+    site->scheme = options->protocol.len > 0 ? options->protocol
+                   : port->tls->tls          ? BT_STR("https")
+                                             : BT_STR("http");
+    site->defaultsite = options->defaultsite;
+    site->act_as_origin = options->act_as_origin;
+    site->ignore_cc = options->ignore_cc;
+    site->allow_direct = options->allow_direct;
+    if (bt_str_eq_nocase(site->scheme, BT_STR("https")))
+        site->scheme = BT_STR("https");
+    else if (bt_str_eq_nocase(site->scheme, BT_STR("http")))
+        site->scheme = BT_STR("http");
+    else
+        return bt_complain(err, port->at, "protocol is http or https");
+    if (site->defaultsite.len > 0 &&
+        url_complete(line->arena, site->scheme, site->defaultsite, &url) != FAULT_NONE)
+        return bt_complain(err, port->at, "defaultsite is the host of the site, HOST or HOST:PORT");
+    if (!site->vhost && site->defaultsite.len == 0)
+        return bt_complain(err, port->at, "no-vhost needs a defaultsite, to know the site");
+    if (options->vport.len > 0 && !addr_parse_port(options->vport, false, &number))
+        return bt_complain(err, port->at, "vport is a number from 1 to 65535");
+    if (options->vport.at != NULL)
+        site->vport = options->vport.len > 0 ? (int)number
+                                             : (int)addr_port((struct sockaddr *)&port->addr);
+    port->site = site;
+    return true;
+}
+
 bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
 {
     struct core_conf *conf = conf_;
@@ -220,7 +313,8 @@ bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
         !port_keepalive(&port, options->tcpkeepalive, word, err))
         return false;
     port.no_connection_auth = !options->connection_auth;
-    if (!port_tls(&port, line, err))
+    if (!port_mode(&port, options, err) || !port_tls(&port, line, err) ||
+        !port_site(&port, line, err))
         return false;
     if (port.name.len == 0)
         port.name = word->text;
@@ -268,6 +362,11 @@ bool ports_set_admin(void *conf_, const struct bt_line *line, struct bt_error *e
 bool ports_setup(struct core_conf *conf, struct bt_arena *arena, struct bt_error *err)
 {
     (void)arena;
+    for (size_t i = 0; i < conf->n_ports; i++)
+        if (conf->ports[i].proxied && conf->proxied == NULL)
+            bt_caution(err, conf->ports[i].at,
+                       "nobody may connect to this port: name your load balancers, as in "
+                       "\"proxy_protocol_access allow balancers\"");
     if (conf->n_ports > conf->n_admin || conf->ports_tried)
         return true;
     return bt_complain(err, NULL,
@@ -279,4 +378,12 @@ size_t flow_ports(const struct flow_port **ports)
 {
     *ports = core->ports;
     return core->n_ports;
+}
+
+bool flow_spoofs(void)
+{
+    for (size_t i = 0; i < core->n_ports; i++)
+        if (core->ports[i].mode == PORT_TPROXY)
+            return true;
+    return false;
 }

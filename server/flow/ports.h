@@ -8,9 +8,11 @@
 #include "flow/core.h"
 
 struct ports_options {
-    bt_str name, tcpkeepalive, defaultsite, vport, protocol, pmtu;
+    bt_str name, tcpkeepalive, defaultsite, vport, protocol;
     bool intercept, transparent, tproxy, accel, proxy_header;
+    bool vhost, no_vhost, ignore_cc, allow_direct, act_as_origin;
     bool ignored, connection_auth;
+    int64_t pmtu; /* off|always|transparent */
     struct bt_tls_port tls;
     bt_str generate, default_ca;
     int64_t version;

@@ -38,8 +38,10 @@ const struct bt_tls *secure_tls(void)
 bool secure_accept(struct session *s)
 {
     const struct bt_tls *tls = secure_tls();
-    struct bt_tls_side *side = tls != NULL ? tls->accept(s->port, s->stream.fd) : NULL;
+    bt_str early = {s->in.at, input_len(&s->in)};
+    struct bt_tls_side *side = tls != NULL ? tls->accept(s->port, s->stream.fd, early) : NULL;
 
+    s->in.at = s->in.end;
     if (side != NULL)
         stream_via(&s->stream, tls->transport, side);
     return side != NULL;
@@ -203,6 +205,7 @@ enum head_fault inside_url(struct bt_txn *txn)
         if (in->who[which].at != NULL)
             bt_who_set(txn, which, in->who[which]);
     if (in->n_addrs > 0) {
+        txn->original = txn->session->redirected;
         txn->addrs = in->addrs;
         txn->n_addrs = in->n_addrs;
     }

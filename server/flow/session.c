@@ -17,10 +17,14 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "bt_log.h"
+#include "flow/accel.h"
 #include "flow/core.h"
+#include "flow/faults.h"
+#include "flow/intercept.h"
 #include "flow/limits.h"
 #include "flow/own.h"
 #include "flow/pinned.h"
+#include "flow/proxied.h"
 #include "flow/secure.h"
 #include "http/mend.h"
 #include "http/parse.h"
@@ -96,80 +100,6 @@ static size_t head_limit(void)
     return bytes > 0 ? (size_t)bytes : SIZE_MAX / 2;
 }
 
-static void count_fault(enum head_fault fault)
-{
-    count(requests_bad);
-    switch (fault) {
-    case FAULT_VERSION:
-    case FAULT_NO_VERSION:
-        count(parse_bad_version);
-        break;
-    case FAULT_LINE:
-    case FAULT_METHOD:
-    case FAULT_TLS:
-    case FAULT_BINARY:
-        count(parse_bad_line);
-        break;
-    case FAULT_LINE_END:
-    case FAULT_NUL:
-        count(parse_line_ends);
-        break;
-    case FAULT_MANY:
-    case FAULT_LARGE:
-        count(parse_too_large);
-        break;
-    case FAULT_HOST_MISSING:
-    case FAULT_HOST_TWICE:
-    case FAULT_HOST_BAD:
-        count(parse_bad_host);
-        break;
-    case FAULT_LENGTH:
-    case FAULT_LENGTHS:
-        count(parse_bad_length);
-        break;
-    case FAULT_BOTH:
-    case FAULT_CODING:
-    case FAULT_CODING_UNKNOWN:
-    case FAULT_CODING_OLD:
-        count(parse_bad_coding);
-        break;
-    case FAULT_TARGET_LONG:
-        count(parse_long_target);
-        break;
-    case FAULT_CHUNK:
-        count(parse_bad_chunk);
-        break;
-    case FAULT_TARGET:
-    case FAULT_TARGET_FORM:
-    case FAULT_TARGET_BYTE:
-    case FAULT_TARGET_HOST:
-    case FAULT_TARGET_PORT:
-    case FAULT_TARGET_USER:
-    case FAULT_FRAGMENT:
-        count(parse_bad_target);
-        break;
-    default:
-        count(parse_bad_field);
-        break;
-    }
-}
-
-static const char *fault_page(enum head_fault fault)
-{
-    switch (head_fault_status(fault)) {
-    case 414:
-    case 431:
-        return "ERR_TOO_BIG";
-    case 501:
-        return "ERR_UNSUP_REQ";
-    case 505:
-        return "ERR_UNSUP_HTTPVERSION";
-    default:
-        break;
-    }
-    return fault >= FAULT_TARGET && fault <= FAULT_FRAGMENT ? "ERR_INVALID_URL" : "ERR_INVALID_REQ";
-}
-
 static struct bt_txn *session_txn(struct session *s)
 {
     if (s->txn == NULL)
@@ -197,9 +127,25 @@ static void session_abandon(struct session *s, int status, const char *page, con
 
 static void session_refuse(struct session *s, enum head_fault fault)
 {
-    count_fault(fault);
+    faults_count(fault);
     bt_log(s->txn, BT_DEBUG, "bad request: %s", head_fault_text(fault));
-    session_abandon(s, head_fault_status(fault), fault_page(fault), head_fault_text(fault));
+    session_abandon(s, head_fault_status(fault), faults_page(fault), head_fault_text(fault));
+}
+
+/* The first bytes of a redirected connection, of which the last `taken` were taken for a head: are
+ * they of another protocol, and to be passed on all the same? What is HTTP with a fault is not. */
+static bool session_odd(struct session *s, enum head_fault fault, size_t taken)
+{
+    bool http = fault != FAULT_LINE && fault != FAULT_METHOD && fault != FAULT_NO_VERSION &&
+                fault != FAULT_TLS && fault != FAULT_BINARY;
+
+    if (http || !s->redirected || s->served || s->inside != NULL ||
+        !intercept_tunnels(session_txn(s), "ERR_PROTOCOL_UNKNOWN"))
+        return false;
+    s->in.at -= taken;
+    timeout_clear(&s->timeout);
+    intercept_connect(s->txn);
+    return true;
 }
 
 /* A head that was refused: may it be taken all the same? Else the fault stands. */
@@ -246,6 +192,43 @@ static bool session_inside(struct bt_txn *txn)
     return false;
 }
 
+/* The form that an origin gets is for ports that play one. */
+static enum head_fault session_url(struct bt_txn *txn)
+{
+    const struct session *s = txn->session;
+    enum port_mode mode = core->ports[s->port].mode;
+    enum head_fault fault;
+
+    if (s->inside != NULL)
+        return inside_url(txn);
+    fault = url_parse(txn->arena, txn->req.method_id, own_target(txn), &txn->url);
+    if (fault != FAULT_NONE || mode == PORT_FORWARD || txn->url.form == URL_AUTHORITY)
+        return fault;
+    return mode == PORT_ACCEL ? accel_url(txn) : intercept_url(txn);
+}
+
+/* What such a port does not do. */
+static bool session_refuses(struct session *s)
+{
+    struct bt_txn *txn = s->txn;
+
+    if (txn->url.form == URL_ORIGIN) {
+        session_refuse(s, FAULT_TARGET_FORM); /* nothing is served from here */
+        txn->deny_detail = "this is a proxy: it takes whole URLs (http://host/path), as clients "
+                           "send them that are told of it";
+        return true;
+    }
+    if (txn->url.form == URL_AUTHORITY && core->ports[s->port].mode != PORT_FORWARD &&
+        s->inside == NULL) {
+        count(requests_bad);
+        count(parse_bad_target);
+        session_abandon(s, 405, "ERR_UNSUP_REQ",
+                        "CONNECT is for proxies, and clients of this port speak to origins");
+        return true;
+    }
+    return false;
+}
+
 /* A whole head of `len` bytes is there: make the exchange, or its refusal. */
 static void session_begin(struct session *s, size_t len)
 {
@@ -270,23 +253,19 @@ static void session_begin(struct session *s, size_t len)
     if (fault == FAULT_NONE) {
         size_t size = txn->req.n * sizeof *fields;
         txn->req.field = memcpy(bt_alloc_raw(txn->arena, size + 1), fields, size);
-        fault = s->inside != NULL
-                    ? inside_url(txn)
-                    : url_parse(txn->arena, txn->req.method_id, own_target(txn), &txn->url);
+        fault = session_url(txn);
     } else {
         txn->req.n = 0;
     }
     if (fault != FAULT_NONE) {
-        session_refuse(s, fault);
+        if (!session_odd(s, fault, len))
+            session_refuse(s, fault);
         return;
     }
-    own_look(txn);
-    if (txn->url.form == URL_ORIGIN) {
-        session_refuse(s, FAULT_TARGET_FORM); /* nothing is served from here */
-        txn->deny_detail = "this is a proxy: it takes whole URLs (http://host/path), as clients "
-                           "send them that are told of it";
+    if (core->ports[s->port].mode == PORT_FORWARD)
+        own_look(txn); /* who is redirected, or before a site, is not to see our own pages */
+    if (session_refuses(s))
         return;
-    }
     if (s->inside != NULL && !session_inside(txn))
         return;
     if (!s->admin)
@@ -309,7 +288,8 @@ static bool session_hopeless(struct session *s, size_t len)
         fault = memchr(s->in.at, '\n', len) == NULL ? FAULT_TARGET_LONG : FAULT_LARGE;
     if (fault == FAULT_NONE)
         return false;
-    session_refuse(s, fault);
+    if (!session_odd(s, fault, 0))
+        session_refuse(s, fault);
     return true;
 }
 
@@ -403,6 +383,10 @@ enum go step_read(struct bt_txn *txn)
 
     if (!done)
         return go;
+    if (txn->session->redirected && core->ports[txn->session->port].tls->tls) {
+        intercept_connect(txn);
+        return GO_ON;
+    }
     if (session_read(txn->session)) /* sets the step */
         return GO_ON;
     return GO_WAIT;
@@ -410,8 +394,53 @@ enum go step_read(struct bt_txn *txn)
 
 /* ---- the driver ---- */
 
+/* The client is known, and nothing was asked yet. false: it cannot be served. */
+static bool session_enter(struct session *s)
+{
+    const struct flow_port *port = &core->ports[s->port];
+    bool redirected = port->mode == PORT_INTERCEPT || port->mode == PORT_TPROXY;
+
+    if (redirected && !intercept_enter(s))
+        return false;
+    if (port->tls->tls && !redirected && !secure_accept(s))
+        return false;
+    if (phase_lists[BT_AT_ACCEPT].n > 0)
+        (void)session_txn(s);
+    else if (port->tls->tls && redirected)
+        intercept_connect(session_txn(s));
+    return true;
+}
+
+/* The PROXY header, from which the client gets known. false: waiting, or closed. */
+static bool session_greet(struct session *s)
+{
+    enum proxied_said said;
+
+    (void)session_txn(s);
+    while ((said = proxied_look(s)) == PROXIED_MORE) {
+        ssize_t n = input_read(&s->in, &s->stream, shared_client, SHARED_BYTES);
+        if (n == BT_IO_AGAIN) {
+            session_wait(s);
+            return false;
+        }
+        if (n < 0) {
+            proxied_cut(s);
+            said = PROXIED_BAD;
+            break;
+        }
+    }
+    if (said == PROXIED_FINE && limits_enter(s) && session_enter(s)) {
+        s->first_us = input_len(&s->in) > 0 ? clock_us() : 0;
+        return true;
+    }
+    txn_abort(s->txn, END_WHOLE);
+    return false;
+}
+
 static void session_turn(struct session *s)
 {
+    if (s->greeting && !session_greet(s))
+        return;
     if (s->txn != NULL) {
         if (s->stream.failed)
             txn_gone(s->txn, END_CLIENT_GONE);
@@ -563,7 +592,8 @@ void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t 
     s->port = port;
     s->admin = core->ports[port].admin;
     stream_init(&s->stream, fd, session_ready);
-    if (!limits_enter(s)) {
+    s->greeting = core->ports[port].proxied;
+    if (!s->greeting && !limits_enter(s)) {
         stream_close(&s->stream);
         free(s);
         return;
@@ -573,13 +603,10 @@ void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t 
         count(connections_accepted);
         count(connections_open);
     }
-    if (core->ports[port].tls->tls && !secure_accept(s)) {
+    if (s->greeting || session_enter(s))
+        session_run(s);
+    else
         session_close(s);
-        return;
-    }
-    if (phase_lists[BT_AT_ACCEPT].n > 0)
-        (void)session_txn(s);
-    session_run(s);
 }
 
 const struct sockaddr *session_local(struct session *s)
@@ -628,6 +655,12 @@ static void heading_expired(struct timeout *timeout)
     struct session *s = session_of(timeout);
 
     count(head_timeouts);
+    if (s->first_us == 0 && s->redirected && !s->served && s->inside == NULL &&
+        intercept_tunnels(session_txn(s), "ERR_REQUEST_START_TIMEOUT")) {
+        intercept_connect(s->txn); /* a protocol whose servers speak first */
+        txn_run(s->txn);
+        return;
+    }
     if (s->txn != NULL || s->first_us == 0) {
         session_give_up(s); /* who never said a word is told none */
         return;

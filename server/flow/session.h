@@ -31,6 +31,7 @@ struct session {
     union session_addr peer, local; /* local: family 0 until somebody asks */
     int64_t born_us;                /* when it was accepted */
     struct pinned *pinned;          /* an origin connection of this client alone; NULL: none */
+    struct proxied *proxied;        /* what its PROXY header said; NULL: it had none */
     struct inside *inside;          /* it is within a CONNECT that was bumped; NULL: it is not */
     uint32_t crowd;                 /* limits.c: where its address is counted; 0: it is not */
     uint16_t port;                  /* number in flow_ports() */
@@ -39,6 +40,9 @@ struct session {
     bool skipped;                   /* the CRLF before a head was looked for */
     bool served;                    /* at least one request was answered */
     bool admin;                     /* it came in on an admin_port: counted and logged nowhere */
+    bool greeting;                  /* a PROXY header has to come first: proxied.c */
+    bool believed;                  /* it may send one */
+    bool redirected;                /* by the firewall: `local` is where the client went */
     bool ghost;                     /* there is no connection, stream.fd is -1: ghost.c, fetch.c */
     uint32_t scanned;               /* see head_end() */
 };

@@ -51,6 +51,8 @@ static bt_str tunnel_head(struct bt_txn *txn)
 
     if (txn->req.method_id == METHOD_CONNECT) {
         txn->rep = (struct head){.status = 200, .minor = 1, .content_length = -1};
+        if (txn->implied)
+            return BT_STR_NONE; /* the client has not asked for one */
         if (txn->reply_fields.len > 0)
             return bt_str_printf(txn->arena, "HTTP/1.1 200 Connection established\r\n%.*s\r\n",
                                  BT_STR_ARGS(txn->reply_fields));

@@ -139,6 +139,9 @@ struct bt_txn {
     bool reply_asked;            /* http_reply_access has been asked about the answer */
     bool followed;               /* X-Forwarded-For was looked at */
     bool sketched;               /* nobody sent it (sketch.h) */
+    bool implied;                /* a CONNECT that the client did not send: intercept.c */
+    bool original;               /* it goes to where a redirected client went */
+    bool forged;                 /* the host of its URL has no such address */
     struct bt_fetch *fetch;      /* a module is its client (fetch.c); NULL: none is */
     struct own_ask *own;         /* it is for this server itself (own.c); NULL: it is not */
     const struct sockaddr *source; /* what bt_client_addr() says; NULL: the session's peer */
@@ -164,6 +167,7 @@ struct bt_txn {
     struct origin *origin;                    /* the connection under way; NULL: none */
     const struct sockaddr *from_v4, *from_v6; /* tcp_outgoing_address; NULL: the kernel chooses */
     bool from_known;                          /* it was asked */
+    bool spoofs;                              /* it is the client's */
     bool pin;                                 /* a login is bound to the connection */
     struct txn_server {
         union {

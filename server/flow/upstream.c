@@ -219,11 +219,10 @@ static enum dial_result dial_begin(struct bt_txn *txn)
 
     txn->dial = bt_alloc(txn->arena, sizeof *txn->dial);
     txn->dial->owner = txn;
-    if (core->outgoing != NULL) {
-        (void)outgoing_for(txn, addrs[0]);
-        txn->dial->from_v4 = txn->from_v4;
-        txn->dial->from_v6 = txn->from_v6;
-    }
+    (void)outgoing_for(txn, addrs[0]);
+    txn->dial->from_v4 = txn->from_v4;
+    txn->dial->from_v6 = txn->from_v6;
+    txn->dial->transparent = txn->spoofs;
     txn->time.dial = clock_us();
     return dial_start(txn->dial, addrs, route_n_addrs(txn),
                       parent != NULL ? parent->connect_timeout : core->connect_timeout, dial_over);
@@ -558,7 +557,7 @@ enum go origin_open(struct bt_txn *txn, bool *done)
     }
     if (leads_here(txn))
         return upstream_own(txn);
-    txn->hierarchy = route_code(txn);
+    txn->hierarchy = txn->original && route_parent(txn) == NULL ? "ORIGINAL_DST" : route_code(txn);
     if (txn->origin != NULL && !txn->securing &&
         (txn->route == NULL || txn->route->layer == LAYER_READY)) {
         *done = true;

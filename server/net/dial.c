@@ -109,22 +109,28 @@ static void failed(struct dial *d, int error, const struct sockaddr *addr)
 }
 
 /* 0: it stands; EINPROGRESS; or what is wrong. */
-static int begin(int fd, const struct sockaddr *addr, const struct sockaddr *from)
+static int begin(const struct dial *d, int fd, const struct sockaddr *addr)
 {
+    const struct sockaddr *from = addr->sa_family == AF_INET ? d->from_v4 : d->from_v6;
     const int on = 1;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (from != NULL) {
         /* The port is chosen by connect(), so that the same one serves for many destinations. */
         setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+        if (d->transparent)
+            setsockopt(fd, from->sa_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6,
+                       from->sa_family == AF_INET ? IP_TRANSPARENT : IPV6_TRANSPARENT, &on,
+                       sizeof on);
         if (bind(fd, from, addr_len(from)) < 0) {
             int error = errno;
             char text[ADDR_TEXT];
             addr_print_sockaddr(from, text);
-            bt_log_limited(NULL, BT_WARN, 60,
-                           "cannot connect from %s: %s; tcp_outgoing_address wants an address of "
-                           "this machine",
-                           text, strerror(error));
+            bt_log_limited(
+                NULL, BT_WARN, 60, "cannot connect from %s: %s; %s", text, strerror(error),
+                d->transparent ? "to connect from clients' addresses needs CAP_NET_RAW (start as "
+                                 "root), or spoof_client_ip deny all"
+                               : "tcp_outgoing_address wants an address of this machine");
             return error;
         }
     }
@@ -204,8 +210,7 @@ static enum dial_result advance(struct dial *d)
         int error;
 
         count(origin_dials);
-        error = fd < 0 ? errno
-                       : begin(fd, addr, addr->sa_family == AF_INET ? d->from_v4 : d->from_v6);
+        error = fd < 0 ? errno : begin(d, fd, addr);
         if (error == 0) {
             d->fd = fd;
             d->addr = addr;

@@ -36,6 +36,7 @@ struct dial {
 
     /* Set before dial_start(); NULL: the kernel chooses. An address of that family, its port 0. */
     const struct sockaddr *from_v4, *from_v6;
+    bool transparent; /* they are of another machine (IP_TRANSPARENT) */
     void *owner;
 
     /* dial.c's */

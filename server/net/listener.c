@@ -33,6 +33,8 @@ static const char *advice(int error)
         return "another server listens there (ss -ltnp tells which); stop it or choose another port";
     case EACCES:
         return "not permitted; ports below 1024 need root or CAP_NET_BIND_SERVICE";
+    case EPERM:
+        return "not permitted; tproxy needs root or CAP_NET_ADMIN";
     case EADDRNOTAVAIL:
         return "no interface of this machine has that address";
     case EAFNOSUPPORT:
@@ -62,8 +64,24 @@ static void settle(int fd, const struct sockaddr *addr, const struct listener_op
         setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &opts->keep_interval, sizeof(int));
     if (opts->keep_count > 0)
         setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &opts->keep_count, sizeof opts->keep_count);
+    if (opts->no_pmtu) {
+        const int never = IP_PMTUDISC_DONT;
+        setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &never, sizeof never);
+        if (addr->sa_family == AF_INET6)
+            setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &never, sizeof never);
+    }
     if (opts->defer > 0)
         setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &opts->defer, sizeof opts->defer);
+}
+
+/* Of both families on a dual port. */
+static bool be_transparent(int fd, const struct sockaddr *addr)
+{
+    const int on = 1;
+
+    return setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &on, sizeof on) == 0 &&
+           (addr->sa_family != AF_INET6 ||
+            setsockopt(fd, IPPROTO_IPV6, IPV6_TRANSPARENT, &on, sizeof on) == 0);
 }
 
 /* A bound socket; -1 with errno. */
@@ -76,7 +94,8 @@ static int bound(const struct sockaddr *addr, socklen_t len, const struct listen
     if (fd < 0)
         return -1;
     settle(fd, addr, opts);
-    if ((shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) < 0) ||
+    if ((opts->transparent && !be_transparent(fd, addr)) ||
+        (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) < 0) ||
         bind(fd, addr, len) < 0) {
         int error = errno;
 

@@ -17,6 +17,8 @@ struct listener_opts {
     bool dual;   /* [::] takes IPv4 too; 0.0.0.0 is bound instead where there is no IPv6 */
     int backlog; /* 0: 4096; the kernel caps it by net.core.somaxconn */
     int defer;   /* seconds that a connection may wait in the kernel for its first byte; 0: not */
+    bool transparent; /* takes connections to addresses of others (IP_TRANSPARENT) */
+    bool no_pmtu;     /* packets may be broken up on their way */
     bool keepalive;
     int keep_idle, keep_interval, keep_count; /* seconds; 0: the kernel's */
 };

@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bt.h"
@@ -66,8 +68,20 @@ static bool refused(const char *what, const char *user)
     return false;
 }
 
+/* Of all rights of root this one stays, in this process alone: programs that it starts lose it. */
+static bool raw_keep(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {
+        {.effective = 1u << CAP_NET_RAW, .permitted = 1u << CAP_NET_RAW}};
+
+    return syscall(SYS_capset, &head, data) == 0;
+}
+
 static bool user_set(const struct privs *privs)
 {
+    if (privs->raw)
+        (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
     if (privs->lone_group ? setgroups(1, &privs->gid) != 0
                           : initgroups(privs->user, privs->gid) != 0)
         return refused("setting the groups", privs->user);
@@ -80,6 +94,8 @@ static bool user_set(const struct privs *privs)
         errno = EPERM;
         return refused("the rights of root did not go", privs->user);
     }
+    if (privs->raw && !raw_keep())
+        return refused("keeping CAP_NET_RAW for tproxy", privs->user);
     return true;
 }
 

@@ -16,6 +16,7 @@ struct privs {
     uid_t uid;
     gid_t gid;
     bool lone_group; /* cache_effective_group is given: no other groups */
+    bool raw;        /* CAP_NET_RAW stays: connections from clients' addresses (tproxy) */
     const char *user;
     const char *coredump_dir; /* NULL: none */
 };

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "bt.h"
+#include "flow/flow.h"
 #include "flow/logs.h"
 #include "stat/segment.h"
 
@@ -157,6 +158,7 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
     }
     if (!privs_resolve(&conf->privs, conf->user, conf->group, arena, err))
         return false;
+    conf->privs.raw = flow_spoofs();
     if (conf->privs.drop)
         logs_owner(conf->privs.uid, conf->privs.gid);
     if (conf->coredump_dir.at != NULL && !is_none(conf->coredump_dir))

@@ -46,9 +46,10 @@ static void key_of(char key[HANDOVER_KEY], const struct flow_port *port)
         return;
     }
     addr_print_with_port((const struct sockaddr *)&port->addr, addr);
-    snprintf(key, HANDOVER_KEY, "%s%s%s keepalive=%d,%d,%d,%d", addr, port->dual ? " dual" : "",
-             port->admin ? " admin" : "", port->keepalive, port->keep_idle, port->keep_interval,
-             port->keep_count);
+    snprintf(key, HANDOVER_KEY, "%s%s%s keepalive=%d,%d,%d,%d%s%s", addr,
+             port->dual ? " dual" : "", port->admin ? " admin" : "", port->keepalive,
+             port->keep_idle, port->keep_interval, port->keep_count,
+             port->mode == PORT_TPROXY ? " transparent" : "", port->no_pmtu ? " pmtu" : "");
 }
 
 static size_t left_of(const struct handover *left, const char *key)
@@ -77,6 +78,8 @@ static int bind_one(const struct flow_port *port, const struct sockaddr *where, 
 {
     struct listener_opts opts = {.first = first,
                                  .dual = port->dual,
+                                 .transparent = port->mode == PORT_TPROXY,
+                                 .no_pmtu = port->no_pmtu,
                                  .keepalive = port->keepalive,
                                  .keep_idle = port->keep_idle,
                                  .keep_interval = port->keep_interval,

@@ -15,6 +15,13 @@
     X(connections_open, "client.open", BT_GAUGE, "connections", "Client connections that are open.") \
     X(connections_idle_closed, "client.idle_closed", BT_COUNT, "connections", "Idle client connections closed by client_idle_pconn_timeout.") \
     X(accept_failed, "client.accept_failed", BT_COUNT, "errors", "accept() failed, most often for want of descriptors.") \
+    X(proxied_headers, "proxied.headers", BT_COUNT, "connections", "PROXY headers taken on ports with require-proxy-header.") \
+    X(proxied_local, "proxied.local", BT_COUNT, "connections", "Of these, what a load balancer asked for itself, such as whether we live.") \
+    X(proxied_strangers, "proxied.strangers", BT_COUNT, "connections", "Closed, since proxy_protocol_access does not allow their address.") \
+    X(proxied_bad, "proxied.bad", BT_COUNT, "connections", "Closed, since their PROXY header was missing, malformed, too long or cut off.") \
+    X(intercept_connections, "intercept.connections", BT_COUNT, "connections", "Redirected connections accepted by ports with intercept or tproxy.") \
+    X(intercept_lost, "intercept.lost", BT_COUNT, "connections", "Of these, closed since the firewall did not tell where they were to go.") \
+    X(intercept_forged, "intercept.forged", BT_COUNT, "requests", "Requests of redirected clients whose Host is not where they went to.") \
     X(requests, "client.requests", BT_COUNT, "requests", "Request heads received and understood.") \
     X(requests_bad, "client.bad_requests", BT_COUNT, "requests", "Request heads refused by the parser; see parse.* for why.") \
     X(requests_denied, "client.denied", BT_COUNT, "requests", "Requests refused by access rules or a hook.") \

@@ -344,30 +344,6 @@ static void no_hellos(void **state)
     assert_null(bump_name(NULL).at);
 }
 
-/* ---- no TLS ---- */
-
-static void unsupported(void **state)
-{
-    struct bt_rules rules = {.n = 1};
-
-    (void)state;
-    conf.unsupported = NULL;
-    assert_int_equal(bump_unsupported(NULL), BT_TLS_FAILED);
-    conf.unsupported = &rules;
-    for (int action = UNSUPPORTED_TUNNEL; action <= UNSUPPORTED_RESPOND; action++) {
-        rules.line[0].action = action;
-        rules.line[0].says = BT_YES;
-        assert_int_equal(bump_unsupported(NULL),
-                         action == UNSUPPORTED_TUNNEL ? BT_TLS_READY : BT_TLS_FAILED);
-        rules.line[0].says = BT_WAIT;
-        assert_int_equal(bump_unsupported(NULL), BT_TLS_WAIT);
-        rules.line[0].says = BT_BROKEN;
-        assert_int_equal(bump_unsupported(NULL), BT_TLS_FAILED);
-        rules.line[0].says = BT_NO;
-        assert_int_equal(bump_unsupported(NULL), BT_TLS_FAILED);
-    }
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, gone)
@@ -375,7 +351,7 @@ int main(void)
         TEST(every_action_alone), TEST(impossible_actions), TEST(second_step),
         TEST(server_first),       TEST(waits_and_breaks),   TEST(origin_is_noted),
         TEST(no_lines),           TEST(forged_for),         TEST(hellos),
-        TEST(no_hellos),          TEST(unsupported),
+        TEST(no_hellos),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

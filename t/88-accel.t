@@ -1,0 +1,91 @@
+# 88-accel.t - http_port accel: a site behind the proxy; what the URL is made of, and where requests may go.
+use Bobtail::Test;
+use POSIX ();
+use Time::Local qw(timegm);
+
+sub date_of { return POSIX::strftime('%a, %d %b %Y %H:%M:%S GMT', gmtime shift) }
+sub time_of
+{
+    my ($day, $month, $year, $hour, $minute, $second) = (shift // '') =~ /(\d+) (\w{3}) (\d{4}) (\d+):(\d+):(\d+)/ or return 0;
+    return timegm($second, $minute, $hour, $day, index('JanFebMarAprMayJunJulAugSepOctNovDec', $month) / 3, $year);
+}
+my $site = origin('*' => sub { { Expires => date_of(time + 100), body => "$_[0]{method} $_[0]{target}" } });
+my $port = $site->port;
+my $hosts = "127.0.0.1 a.test b.test www.test\n";
+my $log = "logformat url %Ss/%03>Hs %rm %ru %Sh\naccess_log stdio:\@DIR\@/url.log url\nhosts_file \@DIR\@/hosts\n";
+
+# Requests in the form that an origin gets, and the URLs that they have.
+sub url_of
+{
+    my ($conf, $host, $target, %how) = @_;
+    my $proxy = proxy("http_port 127.0.0.1:0 accel $conf\n$log", files => { hosts => $hosts });
+    my $answer = raw($proxy, ($how{method} // 'GET') . " $target HTTP/" . ($how{version} // '1.1') . "\r\n"
+        . (defined $host ? "Host: $host\r\n" : '') . "Connection: close\r\n\r\n");
+    my $text;
+    wait_for(sub { ($text = $proxy->text('url.log')) =~ /\n/ });
+    my ($url) = $text =~ /^\S+ \S+ (\S+)/;
+    my $own = $proxy->port;
+    return join ' ', $answer->status, $url =~ s/:$port\b/:PORT/r =~ s/:$own\b/:OWN/r;
+}
+my @rows = (
+    # options, Host, target, what comes of it
+    ['allow-direct', "a.test:$port", '/x?y', '200 http://a.test:PORT/x?', 'Host says the site'],
+    ['allow-direct vhost', "A.Test.:$port", '/x', '200 http://a.test:PORT/x', 'in one spelling'],
+    ["allow-direct defaultsite=b.test:$port", "a.test:$port", '/x', '200 http://a.test:PORT/x', 'though there is a defaultsite'],
+    ["allow-direct defaultsite=b.test:$port", '', '/x', '200 http://b.test:PORT/x', 'which is for requests without'],
+    ["allow-direct defaultsite=b.test:$port", undef, '/x', '200 http://b.test:PORT/x', 'of HTTP/1.0', version => '1.0'],
+    ['allow-direct', undef, '/x', '400 /x', 'nobody knows the site then', version => '1.0'],
+    ["allow-direct no-vhost defaultsite=b.test:$port", "a.test:$port", '/x', '200 http://b.test:PORT/x', 'no-vhost: Host does not matter'],
+    ["allow-direct no-vhost defaultsite=b.test:$port", 'x', "http://a.test:$port/x", '200 http://b.test:PORT/x', 'nor a host in the target'],
+    ['allow-direct', 'x', "http://a.test:$port/x", '200 http://a.test:PORT/x', 'which counts as Host else'],
+    ["allow-direct vport=$port", 'a.test', '/x', '200 http://a.test:PORT/x', 'vport=N: the port of all URLs'],
+    ["allow-direct vport=$port", 'a.test:81', '/x', '200 http://a.test:PORT/x', 'whatever Host says'],
+    ["allow-direct vport=$port", "[::1]:81", '/x', '503 http://[::1]:PORT/x', 'of an address of IPv6, too'],
+    ["allow-direct vport=$port", undef, '/x', '200 http://127.0.0.1:PORT/x', 'and without Host our own address', version => '1.0'],
+    ['allow-direct', "a.test:$port", '*', '200 http://a.test:PORT/', 'OPTIONS *', method => 'OPTIONS'],
+    ['allow-direct', "a.test:$port", "a.test:$port", '405 a.test:PORT', 'CONNECT is for proxies', method => 'CONNECT'],
+    ['allow-direct protocol=https', 'a.test:1', '/x', '503 https://a.test:1/x', 'protocol=https: what is spoken to the site'],
+    ['', "a.test:$port", '/x', '503 http://a.test:PORT/x', 'without allow-direct nobody is asked but parents'],
+    ['allow-direct', 'a b', '/x', '400 /x', 'a Host that is none'],
+);
+for (@rows) {
+    my ($conf, $host, $target, $wanted, $what, %how) = @$_;
+    is url_of($conf, $host, $target, %how), $wanted, $what;
+}
+
+# ---- as a cache ----
+
+my $plain = proxy("http_port 127.0.0.1:0 accel allow-direct defaultsite=a.test:$port\n$log", files => { hosts => $hosts });
+sub visit { my ($proxy, $path, %how) = @_; return request($proxy, GET => $path, host => "a.test:$port", %how) }
+is visit($plain, '/c')->body, 'GET /c', 'fetched';
+is visit($plain, '/c')->body, 'GET /c', 'and kept';
+is visit($plain, '/c', headers => { 'Cache-Control' => 'no-cache' })->body, 'GET /c', 'a reload';
+is $site->hits('/c'), 2, 'reaches the site';
+later($plain, 10);
+is visit($plain, '/c')->header('Age'), 10, 'a hit has an Age';
+is visit($plain, '/c', host => "b.test:$port")->status, 200, 'another site';
+is $site->hits('/c'), 3, 'is another page';
+
+my $own = proxy("http_port 127.0.0.1:0 accel allow-direct ignore-cc act-as-origin\n$log", files => { hosts => $hosts });
+visit($own, '/d');
+visit($own, '/d', headers => { 'Cache-Control' => 'no-cache', Pragma => 'no-cache' });
+is $site->hits('/d'), 1, 'ignore-cc: a reload does not reach it';
+is $site->seen_header('/d', 'Cache-Control'), undef, 'nor is it told';
+later($own, 10);
+my $answer = visit($own, '/d');
+is $answer->header('Age'), undef, 'act-as-origin: no Age';
+my $now = time + 10;
+cmp_ok abs(time_of($answer->header('Date')) - $now), '<=', 3, 'a Date of now';
+cmp_ok abs(time_of($answer->header('Expires')) - $now - 90), '<=', 3, 'and Expires after the life that is left';
+is visit($own, '/e', headers => { Host => '127.0.0.1:' . $own->port })->status, 403, 'its own port is no site';
+counters($own, 'access.own_port' => 1);
+
+# ---- configuration ----
+
+like parse("http_port 80 defaultsite=a.test\n")->{output}, qr/:1:11: error: defaultsite, vport, .* are for ports with accel/, 'without accel';
+like parse("http_port 80 accel defaultsite=a/b\n")->{output}, qr/defaultsite is the host of the site/, 'no host';
+like parse("http_port 80 accel no-vhost\n")->{output}, qr/no-vhost needs a defaultsite/, 'no-vhost alone';
+like parse("http_port 80 accel protocol=ftp\n")->{output}, qr/protocol is http or https/, 'no such scheme';
+like parse("http_port 80 accel vport=0\n")->{output}, qr/vport is a number from 1 to 65535/, 'no port';
+like parse("http_port 80 vhost\nhttp_access deny all\n")->{output}, qr/:1:11: warning: vhost alone means accel/, 'vhost of old';
+done;
