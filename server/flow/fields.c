@@ -699,77 +699,9 @@ FIELD(txn_number)
         .name = its_name, .codes = its_codes, .doc = its_doc, .earliest = BT_AT_##phase,           \
         .get = its_get                                                                             \
     }
-/* clang-format off */
 static const struct bt_field rows[] = {
-    ROW("client.addr", ">a", ACCEPT, client_addr, "Address of the client, or of whom follow_x_forwarded_for has found behind it."),
-    ROW("client.direct", NULL, ACCEPT, client_direct, "Address that the connection came from, be it a load balancer's."),
-    ROW("client.name", ">A", ACCEPT, client_name, "Name of the client where an ACL (srcdomain) has asked for it; else its address."),
-    ROW("client.port", ">p", ACCEPT, client_port, "Port of the client."),
-    ROW("client.hardware", ">eui", ACCEPT, none, "Hardware address of the client: not known here."),
-    ROW("client.mark", ">qos >nfmark", ACCEPT, zero_mark, "Mark of packets from the client: none is set."),
-    ROW("local.addr", ">la la", ACCEPT, local_addr, "Our address that the client connected to."),
-    ROW("local.port", ">lp lp", ACCEPT, local_port, "Our port that the client connected to."),
-    ROW("local.name", NULL, ACCEPT, local_name, "name= of the port line that the client connected to."),
-    ROW("proxy.header", "proxy_protocol::>h", ACCEPT, proxied_header, "What the PROXY header of the connection said: a TLV by its number, or :version, :command (0 LOCAL, 1 PROXY), :src_addr, :src_port, :dst_addr, :dst_port; all of it without an argument."),
-
-    ROW("origin.addr", "<a", FINISH, origin_addr, "Address of the server that was asked, or could not be reached."),
-    ROW("origin.name", "<A", FINISH, origin_name, "Name of the server that was asked."),
-    ROW("origin.port", "<p", FINISH, origin_port, "Port of the server that was asked."),
-    ROW("origin.local_addr", "<la oa", FINISH, origin_local_addr, "Our address towards the server."),
-    ROW("origin.local_port", "<lp", FINISH, origin_local_port, "Our port towards the server."),
-    ROW("origin.mark", "<qos <nfmark", FINISH, zero_mark, "Mark of packets from the server: none is set."),
-    ROW("origin.tries", "request_attempts", FINISH, origin_tries, "How often the request was sent."),
-    ROW("origin.status", "<Hs", RESPONSE, origin_status, "Status that the server sent."),
-    ROW("origin.version", "<rv", FINISH, origin_version, "Version of HTTP spoken to the server."),
-
-    ROW("time.seconds", "ts", ACCEPT, time_seconds, "Seconds since 1970 when the exchange ended."),
-    ROW("time.milliseconds", "tu", ACCEPT, time_milliseconds, "Milliseconds beyond time.seconds."),
-    ROW("time.start", "tS", REQUEST, time_start, "Seconds and milliseconds since 1970 when the request began."),
-    ROW("time.local", "tl", ACCEPT, time_local, "Local time when the exchange ended; the argument is a format of strftime()."),
-    ROW("time.utc", "tg", ACCEPT, time_utc, "Universal time when the exchange ended; the argument is a format of strftime()."),
-    ROW("time.taken", "tr", REQUEST, time_taken, "Milliseconds from the first byte of the request to the end of the answer."),
-    ROW("time.dns", "dt", FINISH, time_dns, "Milliseconds that name look-ups took."),
-    ROW("time.reply", "<pt", RESPONSE, time_reply, "Milliseconds from the request sent to the head of the response."),
-    ROW("time.forward", "<tt", FINISH, time_forward, "Milliseconds spent with the server in all."),
-
-    ROW("req.method", "rm >rm <rm", REQUEST, req_method, "Method of the request."),
-    ROW("req.url", "<ru", REQUEST, req_url, "URL of the request."),
-    ROW("log.url", "ru", REQUEST, log_url, "URL of the request; without its query where strip_query_terms is on."),
-    ROW("req.scheme", "<rs", REQUEST, req_scheme, "Scheme of the URL."),
-    ROW("req.host", "<rd", REQUEST, req_host, "Host of the URL."),
-    ROW("req.port", "<rP", REQUEST, req_port, "Port of the URL, or of its scheme."),
-    ROW("req.path", "rp <rp", REQUEST, req_path, "Path and query of the URL."),
-    ROW("asked.url", ">ru", REQUEST, asked_url, "URL that the client asked for, where a rewriter has put another in its place; else req.url."),
-    ROW("asked.scheme", ">rs", REQUEST, asked_scheme, "Scheme of that URL."),
-    ROW("asked.host", ">rd", REQUEST, asked_host, "Host of that URL."),
-    ROW("asked.port", ">rP", REQUEST, asked_port, "Port of that URL, or of its scheme."),
-    ROW("asked.path", ">rp", REQUEST, asked_path, "Path and query of that URL."),
-    ROW("req.version", "rv >rv >v", REQUEST, req_version, "Version of HTTP that the client speaks."),
-    ROW("req.header", ">h >ha", REQUEST, req_header, "A header field of the request, NAME, or one element of it, NAME:[SEPARATOR]ELEMENT; all fields without an argument."),
-    ROW("req.group", "rG", REQUEST, none, "Group of a request in FTP: none."),
-
-    ROW("rep.status", ">Hs Hs", RESPONSE, rep_status, "Status sent to the client; 0 when none was."),
-    ROW("rep.header", "<h", RESPONSE, rep_header, "A header field of the response, as req.header."),
-    ROW("rep.mime", "mt", RESPONSE, rep_mime, "Media type of the response."),
-
-    ROW("rep.bytes", "<st", FINISH, bytes_reply, "Bytes sent to the client."),
-    ROW("req.bytes", ">st", FINISH, bytes_request, "Bytes received from the client, without framing of the body."),
-    ROW("bytes.both", "st", FINISH, bytes_both, "Bytes received from and sent to the client."),
-    ROW("req.head_bytes", ">sh", REQUEST, bytes_request_head, "Bytes of the request's head."),
-    ROW("rep.head_bytes", "<sh", FINISH, bytes_reply_head, "Bytes of the head sent to the client."),
-    ROW("rep.body_bytes", "<sH <sS", FINISH, bytes_answer, "Bytes of the response's body."),
-    ROW("origin.body_bytes", "<bs", FINISH, bytes_body, "Bytes of the body received from the server, without framing."),
-
-    ROW("result.tag", "Ss", FINISH, result_tag, "Squid's word for how the request was answered: TCP_MISS, TCP_DENIED, ..."),
-    ROW("result.hierarchy", "Sh", FINISH, result_hierarchy, "Squid's word for who was asked: HIER_DIRECT, HIER_NONE, ..."),
-    ROW("result.error", "err_code", FINISH, result_error, "Name of the error page: ERR_ACCESS_DENIED, ..."),
-    ROW("result.detail", "err_detail", FINISH, result_detail, "What the system said: errno=111."),
-    ROW("access.rule", "rule", REQUEST, rule, "FILE:LINE of the rule that decided about access."),
-    ROW("rule.text", NULL, REQUEST, rule_text, "That rule, in words: http_access deny CONNECT !SSL_ports."),
-    ROW("access.audit", NULL, REQUEST, access_audit, "FILE:LINE of the rule that would have refused, or default; none when http_access_audit let nothing pass."),
-    ROW("txn.number", "sn master_xaction", ACCEPT, txn_number, "Number of the exchange, counted by its worker."),
+#include "flow/fields_rows.h"
 };
-/* clang-format on */
 
 const struct bt_field *bt_field_find(bt_str name)
 {
