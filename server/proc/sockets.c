@@ -46,10 +46,10 @@ static void key_of(char key[HANDOVER_KEY], const struct flow_port *port)
         return;
     }
     addr_print_with_port((const struct sockaddr *)&port->addr, addr);
-    snprintf(key, HANDOVER_KEY, "%s%s%s keepalive=%d,%d,%d,%d%s%s", addr,
-             port->dual ? " dual" : "", port->admin ? " admin" : "", port->keepalive,
-             port->keep_idle, port->keep_interval, port->keep_count,
-             port->mode == PORT_TPROXY ? " transparent" : "", port->no_pmtu ? " pmtu" : "");
+    snprintf(key, HANDOVER_KEY, "%s%s%s keepalive=%d,%d,%d,%d%s%s", addr, port->dual ? " dual" : "",
+             port->admin ? " admin" : "", port->keepalive, port->keep_idle, port->keep_interval,
+             port->keep_count, port->mode == PORT_TPROXY ? " transparent" : "",
+             port->no_pmtu ? " pmtu" : "");
 }
 
 static size_t left_of(const struct handover *left, const char *key)
