@@ -108,8 +108,6 @@ client_delay_pools 1
 response_delay_pool slow aggregate-restore=1000
 icap_enable on
 ecap_enable on
-cache_peer parent.example.com parent 3128 0 no-query default login=a:b name=p weight=2 tls tls-min-version=1.2
-never_direct allow all
 tcp_outgoing_tos 0x20 lan
 tcp_outgoing_mark 0x1 lan
 mark_client_packet 0x1 lan
@@ -180,7 +178,7 @@ adaptation_access s allow lan
 delay_class 1 2
 delay_parameters 1 64000/64000 -1/-1
 delay_access 1 allow lan
-peer_connect_timeout 30 seconds
+minimum_direct_hops 4
 qos_flows tos local-hit=0x30
 cpu_affinity_map process_numbers=1,2 cores=1,3
 pipeline_prefetch 3

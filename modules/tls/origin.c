@@ -29,6 +29,7 @@ enum {
 };
 
 struct tls_origin {
+    const struct tls_outgoing *out;
     struct bt_txn *txn;    /* while the handshake goes on; NULL: it is over */
     struct tls_peer *kept; /* of the session that is offered; NULL: none is */
     struct aia_wait aia;   /* for a certificate that the origin did not send */
@@ -36,8 +37,6 @@ struct tls_origin {
     char key[];            /* "host:port", for kept.h */
 };
 
-static SSL_CTX *context; /* NULL: tls_outgoing_options disable */
-static int auth_level;
 static STACK_OF(X509) * foreign; /* sorted by subject; NULL: none */
 
 /* Who was faulty when last seen. */
@@ -128,15 +127,16 @@ static bool forgiven(struct bt_txn *txn, const struct tls_error *error, X509 *ce
 }
 
 /* Asks about each fault. NULL: all are forgiven, or nobody is to be asked; else the first that is not. */
-static const struct tls_error *judge(struct bt_txn *txn, struct tls_peer *peer)
+static const struct tls_error *judge(const struct tls_origin *origin, struct tls_peer *peer)
 {
     static const struct tls_error too_many = {.code = X509_V_ERR_APPLICATION_VERIFICATION};
     const struct tls_error *first = NULL;
 
-    if (tls_conf->outgoing.dont_verify_peer)
+    if (origin->out->dont_verify_peer)
         return NULL;
     for (unsigned i = 0; i < peer->errors; i++) {
-        peer->error[i].forgiven = forgiven(txn, &peer->error[i], peer->cert);
+        peer->error[i].forgiven = !origin->out->parent &&
+                                  forgiven(origin->txn, &peer->error[i], peer->cert);
         if (!peer->error[i].forgiven && first == NULL)
             first = &peer->error[i];
     }
@@ -269,7 +269,7 @@ static void verify_chain(X509_STORE_CTX *store, struct tls_peer *peer)
         return;
     }
     X509_VERIFY_PARAM_set_depth(param, DEPTH_MAX);
-    X509_VERIFY_PARAM_set_auth_level(param, auth_level);
+    X509_VERIFY_PARAM_set_auth_level(param, side_of(store)->origin->out->auth_level);
     X509_VERIFY_PARAM_set_time(param, (time_t)(bt_wall_ms() / 1000));
     X509_STORE_CTX_set_verify_cb(store, collect);
     way = way_find(store);
@@ -310,15 +310,15 @@ static int verify(X509_STORE_CTX *store, void *arg)
     tls_peer_release(side->peer);
     side->peer = peer;
     verify_chain(store, peer);
-    if (!tls_conf->outgoing.dont_verify_peer &&
+    if (!side->origin->out->dont_verify_peer && !side->origin->out->parent &&
         aia_fetch(&side->origin->aia, unsigned_one(store, peer), side->origin->txn)) {
         (void)SSL_set_retry_verify(side->ssl); /* all of it again when it came */
         return 1;
     }
-    if (!tls_conf->outgoing.dont_verify_domain && !verify_host(cert, side->origin->who))
+    if (!side->origin->out->dont_verify_domain && !verify_host(cert, side->origin->who))
         fault_add(peer, VERIFY_WRONG_HOST, 0);
     faults_count(peer);
-    error = judge(side->origin->txn, peer);
+    error = judge(side->origin, peer);
     X509_STORE_CTX_set_error(store, error != NULL ? alert_code(error->code) : X509_V_OK);
     if (error == NULL)
         return 1;
@@ -337,11 +337,11 @@ static int stapled(SSL *ssl, void *arg)
     (void)arg;
     if (len <= 0 || side->peer == NULL ||
         !staple_revoked((bt_str){(const char *)response, (size_t)len}, SSL_get0_verified_chain(ssl),
-                        SSL_CTX_get_cert_store(context)))
+                        SSL_CTX_get_cert_store(side->origin->out->ctx)))
         return 1;
     fault_add(side->peer, X509_V_ERR_CERT_REVOKED, 0);
     count_fault(X509_V_ERR_CERT_REVOKED);
-    error = judge(side->origin->txn, side->peer);
+    error = judge(side->origin, side->peer);
     if (error != NULL)
         refuse(side, error);
     return error == NULL;
@@ -400,7 +400,7 @@ static bool origin_settled(struct bt_tls_side *side)
         tls_peer_release(side->peer);
         side->peer = tls_peer_copy(origin->kept);
         if (side->peer != NULL)
-            error = judge(origin->txn, side->peer);
+            error = judge(origin, side->peer);
     }
     if (side->peer == NULL)
         return nobody(side);
@@ -439,7 +439,7 @@ bool origin_proven(const struct bt_tls_side *side)
     const struct tls_peer *peer = side->peer;
 
     return side->origin != NULL && peer != NULL && peer->errors == 0 &&
-           (!tls_conf->outgoing.dont_verify_domain ||
+           (!side->origin->out->dont_verify_domain ||
             (peer->cert != NULL && verify_host(peer->cert, side->origin->who)));
 }
 
@@ -483,38 +483,52 @@ static struct bt_tls_side *side_disabled(int fd)
     return side;
 }
 
-struct bt_tls_side *origin_connect(struct bt_txn *txn, int fd, bt_str host)
+/* `host` is said as SNI, when it is a name, and is who it must be; sessions are kept by `key`. */
+static struct bt_tls_side *connect_to(struct bt_txn *txn, int fd, const struct tls_outgoing *out,
+                                      bt_str host, bt_str key)
 {
-    const struct tls_outgoing *out = &tls_conf->outgoing;
-    struct tls_origin *origin;
-    struct bt_tls_side *side;
-    size_t room = host.len + sizeof ":65535";
+    struct bt_tls_side *side = side_new(SSL_new(out->ctx), fd, false);
+    struct tls_origin *origin = side != NULL
+                                    ? calloc(1, sizeof *origin + host.len + 1 + key.len + 1)
+                                    : NULL;
+    char *name;
 
-    if (context == NULL)
-        return side_disabled(fd);
-    side = side_new(SSL_new(context), fd, false);
-    origin = side != NULL ? calloc(1, sizeof *origin + room) : NULL;
     if (origin == NULL) {
         if (side != NULL)
             tls_transport.close(side);
         return NULL;
     }
-    snprintf(origin->key, room, "%.*s:%u", BT_STR_ARGS(host), bt_port(txn));
+    memcpy(origin->key, key.at, key.len);
+    name = origin->key + key.len + 1;
+    memcpy(name, host.at, host.len);
+    origin->out = out;
     origin->txn = txn;
-    origin->who = out->domain.len > 0 ? out->domain : (bt_str){origin->key, host.len};
+    origin->who = out->domain.len > 0 ? out->domain : (bt_str){name, host.len};
     side->origin = origin;
     side->settled = origin_settled;
     side->closed = origin_closed;
-    if (!is_address(host)) {
-        char name[256];
-
-        snprintf(name, sizeof name, "%.*s", BT_STR_ARGS(host));
+    if (!is_address(host) && host.len < 256)
         (void)SSL_set_tlsext_host_name(side->ssl, name);
-    }
     session_offer(side);
     keylog_choose(side, txn);
     ERR_clear_error();
     return side;
+}
+
+struct bt_tls_side *origin_connect(struct bt_txn *txn, int fd, bt_str host)
+{
+    if (tls_conf->outgoing.ctx == NULL)
+        return side_disabled(fd);
+    return connect_to(txn, fd, &tls_conf->outgoing, host,
+                      bt_str_printf(bt_txn_arena(txn), "%.*s:%u", BT_STR_ARGS(host), bt_port(txn)));
+}
+
+struct bt_tls_side *origin_parent(struct bt_txn *txn, int fd, const struct bt_parent *parent)
+{
+    const struct tls_outgoing *out = parent->tls->context;
+
+    return connect_to(txn, fd, out, out->domain.len > 0 ? out->domain : parent->host,
+                      bt_str_printf(bt_txn_arena(txn), "@%.*s", BT_STR_ARGS(parent->name)));
 }
 
 /* Connections without a fault are for all; those with faults only for who forgives the same ones. What
@@ -583,11 +597,10 @@ static bool foreign_load(struct bt_error *err)
     return true;
 }
 
-static SSL_CTX *context_make(struct bt_error *err)
+static SSL_CTX *context_make(struct tls_outgoing *out, const char *what, struct bt_error *err)
 {
-    struct tls_outgoing *out = &tls_conf->outgoing;
     struct config_words words = {.at = out->at,
-                                 .what = "tls_outgoing_options",
+                                 .what = what,
                                  .cert = out->cert,
                                  .key = out->key,
                                  .cipher = out->cipher,
@@ -616,9 +629,9 @@ static SSL_CTX *context_make(struct bt_error *err)
         SSL_CTX_free(ctx);
         return NULL;
     }
-    auth_level = strstr(out->cipher.len > 0 ? out->cipher.at : "", "@SECLEVEL=") != NULL
-                     ? SSL_CTX_get_security_level(ctx)
-                     : CONFIG_SECURITY;
+    out->auth_level = strstr(out->cipher.len > 0 ? out->cipher.at : "", "@SECLEVEL=") != NULL
+                          ? SSL_CTX_get_security_level(ctx)
+                          : CONFIG_SECURITY;
     if ((flags & CONFIG_NO_SESSION_REUSE) == 0) {
         SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
         SSL_CTX_sess_set_new_cb(ctx, session_new);
@@ -626,26 +639,60 @@ static SSL_CTX *context_make(struct bt_error *err)
     return ctx;
 }
 
-bool origin_setup(struct bt_arena *arena, struct bt_error *err)
+/* What all contexts towards servers have in common. */
+static bool outgoing_setup(struct tls_outgoing *out, const char *what, struct bt_error *err)
 {
     static const unsigned char protocols[] = "\x08http/1.1";
-    X509_VERIFY_PARAM *param;
+    SSL_CTX *ctx = out->ctx = context_make(out, what, err);
 
-    (void)arena;
-    if (tls_conf->outgoing.disable)
-        return true;
-    context = context_make(err);
-    if (context == NULL || !foreign_load(err))
+    if (ctx == NULL)
         return false;
-    param = SSL_CTX_get0_param(context);
     /* What the operator trusts is trusted, also when it is no root. */
-    X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_cert_verify_callback(context, verify, NULL);
-    SSL_CTX_set_tlsext_status_type(context, TLSEXT_STATUSTYPE_ocsp);
-    SSL_CTX_set_tlsext_status_cb(context, stapled);
-    SSL_CTX_set_default_read_buffer_len(context, 2 * 16384 + 1024);
-    return SSL_CTX_set_alpn_protos(context, protocols, sizeof protocols - 1) == 0;
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(ctx),
+                                X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_cert_verify_callback(ctx, verify, NULL);
+    SSL_CTX_set_tlsext_status_type(ctx, TLSEXT_STATUSTYPE_ocsp);
+    SSL_CTX_set_tlsext_status_cb(ctx, stapled);
+    SSL_CTX_set_default_read_buffer_len(ctx, 2 * 16384 + 1024);
+    return SSL_CTX_set_alpn_protos(ctx, protocols, sizeof protocols - 1) == 0;
+}
+
+static bool parent_setup(struct bt_parent_tls *words, struct bt_arena *arena, struct bt_error *err)
+{
+    struct tls_outgoing *out = bt_alloc(arena, sizeof *out);
+
+    *out = (struct tls_outgoing){.at = words->at,
+                                 .cert = words->cert,
+                                 .key = words->key,
+                                 .cipher = words->cipher,
+                                 .options = words->options,
+                                 .cafile = words->cafile,
+                                 .capath = words->capath,
+                                 .crlfile = words->crlfile,
+                                 .flags = words->flags,
+                                 .domain = words->domain,
+                                 .min_version = words->min_version,
+                                 .version = words->version,
+                                 .no_default_ca = !words->default_ca,
+                                 .parent = true};
+    words->context = out;
+    return outgoing_setup(out, "cache_peer", err);
+}
+
+bool origin_setup(struct bt_arena *arena, struct bt_error *err)
+{
+    const struct bt_parent *const *parents;
+    size_t n = bt_parents(&parents);
+    bool good = true;
+
+    for (size_t i = 0; i < n; i++)
+        if (parents[i]->tls != NULL)
+            good &= parent_setup(parents[i]->tls, arena, err);
+    if (tls_conf->outgoing.disable)
+        return good;
+    return outgoing_setup(&tls_conf->outgoing, "tls_outgoing_options", err) && foreign_load(err) &&
+           good;
 }
 
 bool origin_start(void)

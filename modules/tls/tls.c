@@ -46,6 +46,7 @@ static const struct bt_tls calls = {
     .forge = bump_forge,
     .bump = serve_bump,
     .connect = origin_connect,
+    .parent = origin_parent,
     .shake = side_shake,
     .key = origin_key,
     .why = side_why,

@@ -40,7 +40,12 @@ struct tls_outgoing {
     bt_str cert, key, cipher, options, cafile, capath, crlfile, flags, domain, min_version;
     int64_t version; /* old: 4 to 6 only TLS 1.0, 1.1, 1.2; 0, 1: not said */
     bool disable, no_default_ca;
-    bool dont_verify_peer, dont_verify_domain; /* out of `flags`; by origin_setup() */
+    /* By origin_setup(): */
+    bool dont_verify_peer, dont_verify_domain; /* out of `flags` */
+    bool
+        parent; /* these are a parent's (bt_route.h), to whom sslproxy_cert_error forgives nothing */
+    SSL_CTX *ctx; /* NULL: switched off */
+    int auth_level;
 };
 
 struct tls_conf {
@@ -170,6 +175,7 @@ const struct pem *serve_ca(unsigned port);
 BT_MUST bool origin_setup(struct bt_arena *, struct bt_error *);
 BT_MUST bool origin_start(void);
 struct bt_tls_side *origin_connect(struct bt_txn *, int fd, bt_str host);
+struct bt_tls_side *origin_parent(struct bt_txn *, int fd, const struct bt_parent *);
 bt_str origin_key(struct bt_txn *, bt_str host);
 bool origin_proven(const struct bt_tls_side *);
 

@@ -31,11 +31,11 @@ struct bt_parent_ops {
     bt_str (*login)(const struct bt_parent *, struct bt_txn *);
     /* `us`: microseconds until its head came (ANSWERED), else 0. */
     void (*tell)(const struct bt_parent *, enum bt_parent_event, int64_t us);
-    /* May one more connection be opened to it? */
-    bool (*room)(const struct bt_parent *);
-    /* It was opened; it was closed: those that are kept idle count as open. */
-    void (*opened)(const struct bt_parent *);
-    void (*closed)(const struct bt_parent *);
+    /* One more connection to it is about to be opened. false: it has as many as it may have; those that
+     * are kept idle count. */
+    bool (*take)(const struct bt_parent *);
+    /* It was closed, or could not be opened after all. */
+    void (*give)(const struct bt_parent *);
 };
 
 /* TLS towards a parent, by words as in tls_outgoing_options; a text that is not given has .at NULL. */
@@ -66,6 +66,7 @@ struct bt_parent {
     bool not_shaped;     /* nor does it count in delay pools */
     bool says_client;    /* a PROXY header (v2) comes first, that says who the client is */
     const struct bt_parent_ops *ops;
+    unsigned *idle; /* where the core counts the connections to it that wait in this worker */
 };
 
 /* From .set or .setup on: this is a parent. TLS with it, where it wants that, is set up by the module that

@@ -40,6 +40,5 @@ const struct bt_module known_module = {
     .name = "known",
     .doc = "Names of Squid's language that are not built, or not needed.",
     .self = &self,
-    .conf_size = sizeof(struct known_conf),
     .directives = BT_ROWS(directives),
 };

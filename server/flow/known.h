@@ -17,16 +17,6 @@
 
 #include "bt_module.h"
 
-struct known_peer {
-    bt_str name;
-    const struct known_peer *next;
-};
-
-/* What one line must know of others. */
-struct known_conf {
-    const struct known_peer *peers; /* of cache_peer lines, last first */
-};
-
 #define KNOWN(its_name, its_args, why)                                                             \
     {                                                                                              \
         .name = its_name, .args = its_args, .status = BT_IGNORED, .note = why                      \
@@ -68,7 +58,6 @@ struct known_conf {
 
 /* .set of rows whose words need more than a grammar: they check, and keep next to nothing. */
 typedef bool known_set(void *conf, const struct bt_line *, struct bt_error *);
-known_set known_cache_dir, known_cache_peer, known_cache_peer_access, known_delay_parameters,
-    known_read_already, known_replacement_policy;
+known_set known_cache_dir, known_delay_parameters, known_read_already, known_replacement_policy;
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/suggest.h"
 #include "conf/complain.h"
 #include "conf/grammar.h"
 #include "flow/known.h"
@@ -14,69 +13,6 @@ bool known_read_already(void *conf, const struct bt_line *line, struct bt_error 
     (void)conf, (void)line, (void)err;
     return true;
 }
-
-/* ---- parents ---- */
-
-/* An option of a line that nothing stores; the place is right for lines that no backslash joins. */
-static struct bt_word option_of(const struct bt_line *line, bt_str name)
-{
-    struct bt_word word = line->args.word[0];
-    bt_str rest = line->text, one;
-
-    while (str_word(&rest, &one)) {
-        if (!str_starts(one, name))
-            continue;
-        word.column += (uint32_t)(one.at - line->text.at);
-        word.text = bt_str_copy(line->arena, str_skip(one, name.len));
-        return word;
-    }
-    word.text = BT_STR_NONE;
-    return word;
-}
-
-static const struct known_peer *peer_find(const struct known_conf *conf, bt_str name)
-{
-    for (const struct known_peer *peer = conf->peers; peer != NULL; peer = peer->next)
-        if (bt_str_eq(peer->name, name))
-            return peer;
-    return NULL;
-}
-
-bool known_cache_peer(void *conf_, const struct bt_line *line, struct bt_error *err)
-{
-    struct known_conf *conf = conf_;
-    struct bt_word given = option_of(line, BT_STR("name="));
-    const struct bt_word *at = given.text.at != NULL ? &given : &line->args.word[0];
-
-    if (peer_find(conf, at->text) != NULL)
-        return bt_complain(
-            err, at, "there is a parent named '%s' already: give each its own name=", at->text.at);
-    struct known_peer *peer = bt_alloc(line->arena, sizeof *peer);
-    peer->name = at->text;
-    peer->next = conf->peers;
-    conf->peers = peer;
-    return true;
-}
-
-bool known_cache_peer_access(void *conf_, const struct bt_line *line, struct bt_error *err)
-{
-    const struct known_conf *conf = conf_;
-    const struct bt_word *name = &line->args.word[0];
-    struct suggest near;
-
-    if (peer_find(conf, name->text) != NULL)
-        return true;
-    suggest_init(&near, name->text);
-    for (const struct known_peer *peer = conf->peers; peer != NULL; peer = peer->next)
-        suggest_try(&near, peer->name.at);
-    if (near.best != NULL)
-        return bt_complain(err, name, "there is no parent named %s above; did you mean '%s'?",
-                           complain_word(err, name->text), near.best);
-    return bt_complain(err, name, "there is no parent named %s above",
-                       complain_word(err, name->text));
-}
-
-/* ---- the rest ---- */
 
 bool known_cache_dir(void *conf, const struct bt_line *line, struct bt_error *err)
 {

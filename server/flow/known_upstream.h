@@ -3,32 +3,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
 /* ---- parents and siblings ---- */
-{.name = "cache_peer",
- .args = "host parent|sibling|multicast int(0..65535) int(0..65535) options",
- .set = known_cache_peer,
- .options = BT_ROWS(peer_options),
- .status = BT_UNBUILT,
- .note = "requests would go to origins directly, past what the parent decides"},
-    {.name = "cache_peer_access",
-     .args = "word allow|deny fastacls+",
-     .set = known_cache_peer_access,
-     .phase = BT_AT_UPSTREAM,
-     .status = BT_UNBUILT,
-     .note = "there are no parents yet"},
-    KNOWN("neighbor_type_domain", "word parent|sibling word...", "there are no parents yet"),
-    /* Without parents everything goes directly, which always_direct can only confirm. */
-    KNOWN_RULES("always_direct", "allow|deny acls+", "*", BT_AT_UPSTREAM,
-                "everything goes directly"),
-    UNBUILT_RULES("never_direct", "allow|deny acls+", "deny *", BT_AT_UPSTREAM,
-                  "requests would go to origins directly"),
-    KNOWN_BUT("prefer_direct", "on|off", "on", "everything goes directly"),
-    KNOWN_BUT("nonhierarchical_direct", "on|off", "on", "everything goes directly"),
-#define NO_PEERS "there are no parents yet"
-    KNOWN_UNIT("dead_peer_timeout", "duration", "seconds", NO_PEERS),
-    KNOWN_UNIT("peer_connect_timeout", "duration", "seconds", NO_PEERS),
-    KNOWN("minimum_direct_hops", "int(0..)", NO_PEERS),
-    KNOWN("minimum_direct_rtt", "int(0..)", NO_PEERS),
-#undef NO_PEERS
+KNOWN("neighbor_type_domain", "word parent|sibling word...",
+      "siblings are never asked; write cache_peer_access with a dstdomain ACL"),
+    KNOWN("minimum_direct_hops", "int(0..)", "nobody measures how far origins are"),
+    KNOWN("minimum_direct_rtt", "int(0..)", "nobody measures how far origins are"),
 
     /* ---- addresses and marks of connections ---- */
     UNBUILT_RULES("tcp_outgoing_tos", "word fastacls", NULL, BT_AT_UPSTREAM,

@@ -245,7 +245,24 @@ static void parent_closed(void *parent_)
 {
     const struct bt_parent *parent = parent_;
 
-    parent->ops->closed(parent);
+    parent->ops->give(parent);
+}
+
+bool route_take(struct bt_txn *txn)
+{
+    const struct bt_parent *parent = route_parent(txn);
+
+    if (parent != NULL)
+        txn->route->taken = parent->ops->take(parent);
+    return parent == NULL || txn->route->taken;
+}
+
+/* What was not dialled after all. */
+static void route_give(struct bt_txn *txn)
+{
+    if (txn->route->taken)
+        parent_closed((void *)(uintptr_t)route_parent(txn));
+    txn->route->taken = false;
 }
 
 void route_opened(struct bt_txn *txn, struct origin *origin)
@@ -254,7 +271,8 @@ void route_opened(struct bt_txn *txn, struct origin *origin)
 
     if (parent == NULL)
         return;
-    parent->ops->opened(parent);
+    txn->route->taken = false;
+    origin->idle_of = parent->idle;
     origin->closed = parent_closed;
     origin->closed_arg = (void *)(uintptr_t)parent;
     txn->route->layer = LAYER_PARENT;
@@ -298,6 +316,8 @@ bool route_next(struct bt_txn *txn)
         txn->keep_origin = false;
         origin_release(txn);
     }
+    if (route != NULL)
+        route_give(txn);
     if (route == NULL || route->at + 1 >= route->ways.n || txn->probe != NULL || !in_time(txn) ||
         !may_repeat(txn))
         return false;
@@ -499,8 +519,10 @@ static void asking_expired(struct timeout *timeout)
 
 void route_end(struct bt_txn *txn)
 {
-    if (txn->route != NULL)
-        resolve_end(&txn->route->resolve);
+    if (txn->route == NULL)
+        return;
+    route_give(txn);
+    resolve_end(&txn->route->resolve);
 }
 
 void route_start(void)

@@ -23,6 +23,7 @@ struct route {
     bool sent;   /* a request went out on it */
     bool begun;  /* its parent's host was asked for */
     bool resolving;
+    bool taken;             /* the parent counts a connection that is being dialled */
     struct resolve resolve; /* of the parent's host */
     const struct sockaddr *const *addrs;
     size_t n_addrs;
@@ -60,7 +61,9 @@ size_t route_n_addrs(const struct bt_txn *);
 const struct sockaddr *route_addr(const struct bt_txn *, size_t i);
 /* What kept connections of this way have in common beside the address. */
 bt_str route_key(struct bt_txn *);
-/* A new connection by this way: its parent counts it. */
+/* A connection by this way is about to be dialled. false: its parent has as many as it may have. */
+BT_MUST bool route_take(struct bt_txn *);
+/* It stands, and belongs to `origin`. */
 void route_opened(struct bt_txn *, struct origin *);
 
 /* From LAYER_ASK on: CONNECT to the parent. GO_ON with layer LAYER_ORIGIN: it said yes. */

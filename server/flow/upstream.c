@@ -231,12 +231,10 @@ static enum dial_result dial_begin(struct bt_txn *txn)
 /* GO_ON with txn->origin set, or with an answer about why not. */
 static enum go origin_dial(struct bt_txn *txn)
 {
-    const struct bt_parent *parent = route_parent(txn);
-
     if (txn->dialling)
         return GO_WAIT;
     if (txn->dial == NULL) {
-        if (parent != NULL && !parent->ops->room(parent))
+        if (!route_take(txn))
             return route_fail(txn, 503, "ERR_CANNOT_FORWARD", "the parent has max-conn already");
         if (dial_begin(txn) == DIAL_WAIT) {
             txn->dialling = true;

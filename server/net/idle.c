@@ -149,6 +149,8 @@ static void wake(struct origin *o)
     o->stream.ready = NULL;
     o->peer->n_idle--;
     n_idle--;
+    if (o->idle_of != NULL)
+        --*o->idle_of;
     count_by(origin_idle, -1);
     count(origin_open);
 }
@@ -264,6 +266,8 @@ void idle_put(struct origin *o)
         timeout_set_after(&waiting, &o->timeout, (bt_duration){may_wait(o) / 1000});
     o->peer->n_idle++;
     n_idle++;
+    if (o->idle_of != NULL)
+        ++*o->idle_of;
     count_by(origin_open, -1);
     count(origin_idle);
 }

@@ -45,6 +45,7 @@ struct origin {
     int64_t born_us;           /* clock_us() */
     void (*closed)(void *arg); /* told when it is closed, in use or idle; NULL: nobody is */
     void *closed_arg;
+    unsigned *idle_of; /* counts it while it is idle; NULL: nothing does */
 };
 
 /* How long one may wait (server_idle_pconn_timeout), how many for one address (0: 256), and for all
