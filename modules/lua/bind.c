@@ -424,9 +424,8 @@ static void open_own(lua_State *L)
 
 /* ---- Lua's ---- */
 
-static const char *const charged_strings[] = {"reverse", "lower",  "upper",  "byte",
-                                              "char",    "format", "pack",   "unpack",
-                                              "find",    "match",  "gmatch", "gsub"};
+static const char *const charged_strings[] = {"reverse", "lower",  "upper", "byte",
+                                              "char",    "format", "pack",  "unpack"};
 static const char *const charged_utf8[] = {"char", "codes", "codepoint", "len", "offset"};
 
 static void tame(lua_State *L)
@@ -449,6 +448,7 @@ static void tame(lua_State *L)
     lua_getglobal(L, LUA_STRLIBNAME);
     lua_pushnil(L);
     lua_setfield(L, -2, "dump");
+    patterns_open(L);
     lua_pop(L, 1);
     /* The metatable of all texts. */
     lua_pushliteral(L, "");

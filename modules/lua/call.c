@@ -302,7 +302,7 @@ static void count_end(struct call *call)
 enum call_is call_run(struct call *call)
 {
     call->began_us = guard_wall_us();
-    call->cpu_from_us = 0;
+    call->cpu_from_us = call->spent_us > 0 ? guard_cpu_us() : 0;
     if (call->killed == END_NONE)
         run_children(call);
     if (call->killed == END_NONE && (call->is == CALL_READY || call->is == CALL_SLICED))

@@ -143,14 +143,16 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
     script_setting_up(arena, err);
     state_now = state_open(conf, err, NULL, 0);
     script_setting_up(NULL, NULL);
-    return state_now != NULL;
+    return state_now != NULL && reload_setup(err);
 }
 
 static bool start(void *conf)
 {
     (void)conf;
-    if (state_now != NULL)
-        state_start(state_now);
+    if (state_now == NULL)
+        return true;
+    state_start(state_now);
+    reload_start();
     return true;
 }
 
@@ -164,8 +166,14 @@ static void stop(void *conf)
     state_now = NULL;
 }
 
+static const struct bt_command commands[] = {
+    {"reload-lua", "",
+     "Load the scripts again; when that fails the old ones stay. What is under way ends with the old ones.",
+     reload_run},
+};
+
 BT_MODULE(lua, "Policy in Lua: functions of scripts for the phases of an exchange, and ACLs.",
           .conf_size = sizeof(struct conf), .txn_size = sizeof(struct exchange), .setup = setup,
           .start = start, .stop = stop, .directives = BT_ROWS(directives),
           .counters = BT_ROWS(bt_counters), .fields = BT_ROWS(fields),
-          .acl_types = BT_ROWS(acl_types), .hooks = {hook_rows, 7}, .phases = hooks_phases);
+          .acl_types = BT_ROWS(acl_types), .hooks = {hook_rows, 7}, .commands = BT_ROWS(commands), .phases = hooks_phases);

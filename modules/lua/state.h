@@ -41,6 +41,8 @@ struct hooks {
 struct state {
     lua_State *L;
     size_t bytes, bytes_max; /* memory; no block may be larger than an eighth of it */
+    const void *refused_at;  /* what guard_alloc() refused last */
+    size_t refused;
     unsigned users; /* calls under way, exchanges that have an object in it, and being current */
     struct hooks hooks[HOOK_END];
     struct env {
@@ -99,6 +101,9 @@ void guard_charge(lua_State *, size_t n);
 void guard_look(lua_State *);
 int64_t guard_cpu_us(void);
 int64_t guard_wall_us(void);
+
+/* patterns.c: into the table of string functions on the top of the stack. */
+void patterns_open(lua_State *);
 
 /* ---- call.c ---- */
 
@@ -217,6 +222,12 @@ enum bt_match acl_match(const void *compiled, struct bt_txn *);
 BT_MUST bool acl_resolve(struct state *, const struct conf *, struct bt_error *, char *why,
                          size_t why_size);
 void acl_stop(struct exchange *);
+
+/* ---- reload.c ---- */
+
+BT_MUST bool reload_setup(struct bt_error *);
+void reload_start(void); /* in a worker: were the scripts loaded anew since the configuration was read? */
+void reload_run(struct bt_call *, const bt_str *word, size_t n);
 
 /* ---- timers.c ---- */
 
