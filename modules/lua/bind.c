@@ -357,14 +357,17 @@ static void push_row(lua_State *L, const struct binding *row)
     lua_pushcclosure(L, bound, 1);
 }
 
+/* Into bt, or a table in it. */
 static void add_functions(lua_State *L, const struct library *library)
 {
     lua_getglobal(L, "bt");
+    if (library->of[2] == '.')
+        luaL_getsubtable(L, -1, library->of + 3);
     for (size_t i = 0; i < library->n; i++) {
         push_row(L, &library->row[i]);
         lua_setfield(L, -2, library->row[i].name);
     }
-    lua_pop(L, 1);
+    lua_settop(L, 0);
 }
 
 /* Methods go to a table of their own, unless the kind has an __index: that finds them as its upvalue. */
@@ -415,7 +418,7 @@ static void open_own(lua_State *L)
     add_kind(L, verdict_kind);
     add_kind(L, group_kind);
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        if (strcmp(libraries[i]->of, "bt") == 0)
+        if (strncmp(libraries[i]->of, "bt", 2) == 0 && strchr(".", libraries[i]->of[2]) != NULL)
             add_functions(L, libraries[i]);
         else
             add_kind(L, libraries[i]);

@@ -87,7 +87,7 @@ static struct call *call_take(struct state *state)
     return call;
 }
 
-static int64_t limit_of(enum hook hook)
+int64_t call_limit_us(enum hook hook)
 {
     static const int64_t preset[] = {
 #define HOOK_MS_(id, name, ms, waits, doc) ms,
@@ -118,7 +118,7 @@ struct call *call_new(struct state *state, enum hook hook, const struct hooked *
     call->file = what->file;
     call->function = what->ref;
     call->root = call;
-    call->limit_us = limit_of(hook);
+    call->limit_us = call_limit_us(hook);
     state_use(state);
     return call;
 }
@@ -439,7 +439,7 @@ void wait_done(struct wait *wait)
 
 /* ---- calls within a call ---- */
 
-void child_start(lua_State *L, struct child *child)
+struct call *call_within(lua_State *L, struct child *child, enum hook hook, struct bt_txn *txn)
 {
     struct call *parent = call_now(L), *call;
     lua_State *coroutine = lua_newthread(L);
@@ -449,13 +449,13 @@ void child_start(lua_State *L, struct child *child)
     if (call == NULL) {
         luaL_unref(L, LUA_REGISTRYINDEX, ref);
         luaL_error(L, "out of memory");
-        return;
+        return NULL;
     }
     call->L = coroutine;
     call->ref = ref;
     call->state = parent->state;
-    call->txn = parent->txn;
-    call->hook = parent->hook;
+    call->txn = txn;
+    call->hook = hook;
     call->file = parent->file;
     call->root = parent->root;
     call->parent = parent;
@@ -466,7 +466,13 @@ void child_start(lua_State *L, struct child *child)
     child->call = call;
     child->ended = false;
     guard_watch(coroutine);
-    lua_xmove(L, coroutine, 1);
+    return call;
+}
+
+void call_within_run(struct call *call)
+{
+    struct child *child = call->child;
+
     call_turn(call);
     if (call->is == CALL_OVER || call->is == CALL_FAILED) {
         child->ended = true;
@@ -475,6 +481,17 @@ void child_start(lua_State *L, struct child *child)
     } else if (call->is == CALL_SLICED) {
         call_wake(call);
     }
+}
+
+void child_start(lua_State *L, struct child *child)
+{
+    struct call *parent = call_now(L);
+    struct call *call = call_within(L, child, parent->hook, parent->txn);
+
+    if (call == NULL)
+        return;
+    lua_xmove(L, call->L, 1);
+    call_within_run(call);
 }
 
 static void leave_parent(struct call *call)

@@ -30,6 +30,7 @@
     HOOK_COUNTERS(X, finish, "finish", "on_finish")                                                \
     HOOK_COUNTERS(X, acl, "acl", "functions of ACLs")                                              \
     HOOK_COUNTERS(X, timer, "timer", "functions of bt.every")                                      \
+    HOOK_COUNTERS(X, test, "test", "functions of tests")                                           \
     X(waiting, "lua.waiting", BT_GAUGE, "calls", "Calls that wait for something.")                 \
     X(refused, "lua.refused", BT_COUNT, "calls",                                                   \
       "Calls that were not begun, or not let wait, since lua_max_waiting others wait.")            \

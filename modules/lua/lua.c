@@ -15,6 +15,10 @@ struct file_options {
     int64_t on_error;
 };
 
+struct limit_options {
+    bt_str hook;
+};
+
 /* ---- lines of the configuration ---- */
 
 static bool set_script(void *conf_, const struct bt_line *line, struct bt_error *err)
@@ -32,27 +36,36 @@ static bool set_script(void *conf_, const struct bt_line *line, struct bt_error 
     return true;
 }
 
+static const char *limit_name(enum hook hook)
+{
+    return hook == HOOK_ACL     ? "acl"
+           : hook == HOOK_TIMER ? "timer"
+           : hook == HOOK_TEST  ? "test"
+                                : hook_name(hook);
+}
+
 static bool set_cpu_limit(void *conf_, const struct bt_line *line, struct bt_error *err)
 {
+    const struct limit_options *options = line->options;
     static const char *names[HOOK_END + 1];
     struct conf *conf = conf_;
     const struct bt_word *word = line->args.word;
     int64_t ms = strtoll(word[0].text.at, NULL, 10);
+    bool found = options->hook.at == NULL;
 
     if (ms < 1 || ms > 60000)
         return bt_complain(err, &word[0], "lua_cpu_limit must be from 1 millisecond to 60 seconds");
-    for (enum hook hook = 0; hook < HOOK_END; hook++)
-        names[hook] = hook == HOOK_ACL ? "acl" : hook == HOOK_TIMER ? "timer" : hook_name(hook);
-    for (enum hook hook = 0; hook < HOOK_END; hook++)
-        if (line->args.n == 1 || strcmp(names[hook], word[1].text.at) == 0) {
-            conf->cpu_ms[hook] = ms;
-            if (line->args.n > 1)
-                return true;
-        }
-    if (line->args.n == 1)
+    for (enum hook hook = 0; hook < HOOK_END; hook++) {
+        names[hook] = limit_name(hook);
+        if (options->hook.at != NULL && strcmp(names[hook], options->hook.at) != 0)
+            continue;
+        conf->cpu_ms[hook] = ms;
+        found = true;
+    }
+    if (found)
         return true;
-    const char *near = bt_nearest(word[1].text, names);
-    return bt_complain(err, &word[1], "there is no hook %s%s%s%s", word[1].text.at,
+    const char *near = bt_nearest(options->hook, names);
+    return bt_complain(err, NULL, "there is no hook %s%s%s%s", options->hook.at,
                        near != NULL ? "; did you mean " : "", near != NULL ? near : "",
                        near != NULL ? "?" : "");
 }
@@ -62,6 +75,11 @@ static const struct bt_option script_options[] = {
      "What a failed call means: the exchange is refused; it goes on as after bt.allow(); it goes on as if "
      "the function had returned nothing.",
      offsetof(struct file_options, on_error), BT_BUILT},
+};
+
+static const struct bt_option limit_options[] = {
+    {"hook", "word", NULL, "For that hook alone: on_request, ..., acl, timer.",
+     offsetof(struct limit_options, hook), BT_BUILT},
 };
 
 static const struct bt_directive directives[] = {
@@ -80,14 +98,15 @@ static const struct bt_directive directives[] = {
     BT_SET(struct conf, memory, "lua_memory_limit", "64 MB",
            "Memory that the scripts of a worker may use together; an eighth of it in one piece."),
     {.name = "lua_cpu_limit",
-     .args = "duration [word]",
+     .args = "duration options",
      .unit = "millisecond",
      .doc =
-         "CPU time that one call may take, waiting apart; with the name of a hook (on_request, ..., acl, "
-         "timer) for that hook only. Without: 10 milliseconds for on_request and on_response, 5 for "
-         "the other hooks of an exchange and for ACLs, 50 for bt.every, 1 second for on_init and "
-         "on_worker.",
-     .set = set_cpu_limit},
+         "CPU time that one call may take, waiting apart. If not given: 10 milliseconds for on_request "
+         "and on_response, 5 for the other hooks of an exchange and for ACLs, 50 for bt.every, 1 "
+         "second for on_worker, 5 seconds for on_init and for the loading of a file.",
+     .set = set_cpu_limit,
+     .options = BT_ROWS(limit_options),
+     .option_size = sizeof(struct limit_options)},
     BT_SET(struct conf, wait, "lua_wait_timeout", "5 seconds",
            "Time that one call may wait for answers (bt.http, bt.sleep, ...), all together."),
     BT_SET_AS(struct conf, waiting_max, "int(0..1000000)", "lua_max_waiting", "10000",
@@ -170,10 +189,12 @@ static const struct bt_command commands[] = {
     {"reload-lua", "",
      "Load the scripts again; when that fails the old ones stay. What is under way ends with the old ones.",
      reload_run},
+    {"test-lua", "", "Run the functions test_* of the scripts; for bobtail --lua-test.", test_run},
 };
 
 BT_MODULE(lua, "Policy in Lua: functions of scripts for the phases of an exchange, and ACLs.",
           .conf_size = sizeof(struct conf), .txn_size = sizeof(struct exchange), .setup = setup,
           .start = start, .stop = stop, .directives = BT_ROWS(directives),
           .counters = BT_ROWS(bt_counters), .fields = BT_ROWS(fields),
-          .acl_types = BT_ROWS(acl_types), .hooks = {hook_rows, 7}, .commands = BT_ROWS(commands), .phases = hooks_phases);
+          .acl_types = BT_ROWS(acl_types), .hooks = {hook_rows, 7}, .commands = BT_ROWS(commands),
+          .phases = hooks_phases);

@@ -29,7 +29,7 @@
 
 /* id, name in scripts, milliseconds of CPU time that a call has, may it wait, when */
 #define HOOKS(X)                                                                                   \
-    X(INIT, "on_init", 1000, false, "once, when the configuration is read, in the master")         \
+    X(INIT, "on_init", 5000, false, "once, when the configuration is read, in the master")         \
     X(WORKER, "on_worker", 1000, true, "when a worker starts")                                     \
     X(ACCEPT, "on_accept", 5, true, "a client has connected; only its address is known")           \
     X(HELLO, "on_hello", 5, true, "the client's TLS hello was seen; nothing is decrypted")         \
@@ -41,7 +41,8 @@
     X(ERROR, "on_error", 5, true, "no answer came: before the page that says so")                  \
     X(FINISH, "on_finish", 5, false, "the exchange is over; before its log line")                  \
     X(ACL, "an ACL of type lua", 5, true, "a list of rules asks")                                  \
-    X(TIMER, "bt.every", 50, true, "its time has come")
+    X(TIMER, "bt.every", 50, true, "its time has come")                                            \
+    X(TEST, "a test", 10000, true, "bobtail --lua-test runs it")
 #define HOOK_ID_(id, name, ms, waits, doc) HOOK_##id,
 enum hook { HOOKS(HOOK_ID_) HOOK_END };
 
@@ -68,8 +69,10 @@ struct binding {
     lua_CFunction run;
 };
 struct library {
-    const char *of; /* "bt": functions of bt; else the name of a kind of objects, which are userdata
-                        with luaL_setmetatable(L, of), and whose methods these are */
+    const char
+        *of; /* "bt": functions of bt; "bt.json": of the table bt.json; else the name of a kind
+                        of objects, which are userdata with luaL_setmetatable(L, of), and whose methods
+                        these are */
     const char *doc; /* a sentence for the manual */
     const struct binding *row;
     size_t n;
@@ -87,6 +90,7 @@ struct library {
     X(count)                                                                                       \
     X(counter)                                                                                     \
     X(histogram)                                                                                   \
+    X(test)                                                                                        \
     X(map)                                                                                         \
     X(map_methods)
 #define LIBRARY_(id) extern const struct library library_##id;

@@ -294,9 +294,8 @@ static const char *try_all(struct match *m, const char *s, const char *p)
 
         step(m);
         if (*p == '(')
-            return p + 1 < m->pattern_end && p[1] == ')'
-                       ? open_capture(m, s, p + 2, CAPTURE_PLACE)
-                       : open_capture(m, s, p + 1, CAPTURE_OPEN);
+            return p + 1 < m->pattern_end && p[1] == ')' ? open_capture(m, s, p + 2, CAPTURE_PLACE)
+                                                         : open_capture(m, s, p + 1, CAPTURE_OPEN);
         if (*p == ')')
             return close_capture(m, s, p + 1);
         if (*p == '$' && p + 1 == m->pattern_end)
@@ -581,8 +580,9 @@ static int gsub(lua_State *L)
     struct subject s;
     luaL_Buffer out;
 
-    luaL_argexpected(L, type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TFUNCTION ||
-                            type == LUA_TTABLE,
+    luaL_argexpected(L,
+                     type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TFUNCTION ||
+                         type == LUA_TTABLE,
                      3, "string/function/table");
     if (type == LUA_TNUMBER)
         (void)lua_tostring(L, 3);

@@ -27,8 +27,9 @@ static bool reload(char *why, size_t why_size)
     if (fresh == NULL)
         return false;
     if (old->hooks[HOOK_ACCEPT].n == 0 && fresh->hooks[HOOK_ACCEPT].n > 0)
-        bt_log(NULL, BT_WARN, "on_accept is new in the scripts: it is called after a reload of the "
-                              "configuration (bobtailctl reload)");
+        bt_log(NULL, BT_WARN,
+               "on_accept is new in the scripts: it is called after a reload of the "
+               "configuration (bobtailctl reload)");
     timers_stop(old);
     state_now = fresh;
     state_start(fresh);
@@ -47,10 +48,11 @@ static void catch_up(void *arg)
         return;
     mine = now;
     if (!reload(why, sizeof why))
-        bt_log(NULL, BT_ERROR,
-               "this worker could not load the scripts anew and goes on with the old ones: %s; correct "
-               "them, and say bobtailctl reload-lua again",
-               why);
+        bt_log(
+            NULL, BT_ERROR,
+            "this worker could not load the scripts anew and goes on with the old ones: %s; correct "
+            "them, and say bobtailctl reload-lua again",
+            why);
 }
 
 void reload_run(struct bt_call *call, const bt_str *word, size_t n)

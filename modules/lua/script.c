@@ -1,8 +1,7 @@
 /* script.c - states: files are loaded into one, their functions found, and it is closed.
  *
  * The state that workers use is made in the master, while the configuration is read: they share its
- * pages. Each file has globals of its own. What a file does when it is loaded, and on_init, is limited
- * to LOAD_MS of CPU time.
+ * pages. Each file has globals of its own. What a file does when it is loaded has the time of an on_init.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include "counts.h"
 #include "state.h"
 
-enum { LOAD_MS = 10000, FILE_MAX = 8 * 1024 * 1024 };
+enum { FILE_MAX = 8 * 1024 * 1024 };
 
 struct state *state_now;
 
@@ -246,10 +245,9 @@ static void complain(const struct file *file, const char *said, struct bt_error 
         snprintf(why, why_size, "%s", said);
         return;
     }
-    if (split_place(said, &place.line, &text)) {
-        place.file = file->path->text.at;
-        place.column = 1;
-    }
+    place.line = place.column = 1;
+    place.file = file->path->text.at;
+    (void)split_place(said, &place.line, &text);
     bt_complain(err, &place, "%s", text);
 }
 
@@ -326,11 +324,11 @@ static bool load_all(struct state *state, const struct conf *conf, struct bt_err
 {
     bool good = true;
 
-    state->load_until_us = guard_cpu_us() + LOAD_MS * INT64_C(1000);
     guard_watch(state->L);
     for (const struct file *file = conf->files; file != NULL; file = file->next) {
         struct loading loading = {state, file};
         state->loading = file;
+        state->load_until_us = guard_cpu_us() + call_limit_us(HOOK_INIT);
         lua_pushcfunction(state->L, load_file);
         lua_pushlightuserdata(state->L, &loading);
         if (lua_pcall(state->L, 1, 0, 0) != LUA_OK) {
@@ -381,7 +379,7 @@ struct state *state_open(const struct conf *conf, struct bt_error *err, char *wh
         return NULL;
     }
     good = load_all(state, conf, err, why, why_size);
-    good = acl_resolve(state, conf, good ? err : NULL, why, why_size) && good;
+    good = good && acl_resolve(state, conf, err, why, why_size);
     good = good && call_init(state, err, why, why_size);
     if (good) {
         (void)lua_gc(state->L, LUA_GCCOLLECT);

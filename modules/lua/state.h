@@ -149,11 +149,14 @@ struct call {
     int64_t began_us;    /* wall: this turn */
     int64_t spent_us;    /* in turns before */
     int64_t cpu_from_us; /* CPU clock at the first look of this turn; 0: nobody looked */
-    bool said;           /* with .verdict */
+    bool said;           /* with .verdict, out of: */
+    const struct verdict *by;
     enum bt_verdict verdict;
     const char *why; /* FAILED without a message on the stack */
 };
 
+/* CPU time that a call of it has. */
+int64_t call_limit_us(enum hook);
 /* Start: READY, with its slot in the pool. NULL: no memory, or too much is under way (counted). */
 struct state *state_of(lua_State *);
 struct call *call_new(struct state *, enum hook, const struct hooked *, struct bt_txn *);
@@ -163,6 +166,10 @@ enum call_is call_run(struct call *);
 bool call_may_leave(lua_State *, const struct call *);
 /* Without an exchange: run it now and then until it ends; over() is called, then it is freed. */
 void call_detach(struct call *, void (*over)(struct call *));
+/* In a call that is under way: one within it, of another exchange perhaps; as child_start(), which it is
+ * for a function at hand. */
+struct call *call_within(lua_State *, struct child *, enum hook, struct bt_txn *);
+void call_within_run(struct call *);
 /* It can go on: have somebody call call_run() soon. */
 void call_wake(struct call *);
 /* Forget it, wherever it is. */
@@ -198,6 +205,7 @@ void exchange_stop(struct exchange *); /* what is under way */
 
 /* call->take of hooks whose functions return verdicts: sets .said and .verdict. */
 void verdict_take(lua_State *, struct call *);
+void verdict_push(lua_State *, const struct verdict *); /* as a table, for tests */
 
 /* ---- headers.c ---- */
 
@@ -226,8 +234,13 @@ void acl_stop(struct exchange *);
 /* ---- reload.c ---- */
 
 BT_MUST bool reload_setup(struct bt_error *);
-void reload_start(void); /* in a worker: were the scripts loaded anew since the configuration was read? */
+void reload_start(
+    void); /* in a worker: were the scripts loaded anew since the configuration was read? */
 void reload_run(struct bt_call *, const bt_str *word, size_t n);
+
+/* ---- test.c ---- */
+
+void test_run(struct bt_call *, const bt_str *word, size_t n); /* test-lua */
 
 /* ---- timers.c ---- */
 

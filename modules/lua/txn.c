@@ -32,7 +32,7 @@ static enum bt_phase phase_of(enum hook hook)
         [HOOK_UPSTREAM] = BT_AT_UPSTREAM, [HOOK_RESPONSE] = BT_AT_RESPONSE,
         [HOOK_ERROR] = BT_AT_RESPONSE,    [HOOK_FINISH] = BT_AT_FINISH,
         [HOOK_ACL] = BT_AT_FINISH, /* the list knows when it is asked */
-        [HOOK_TIMER] = BT_AT_FINISH};
+        [HOOK_TIMER] = BT_AT_FINISH,      [HOOK_TEST] = BT_AT_FINISH};
 
     return phases[hook];
 }

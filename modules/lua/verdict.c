@@ -281,6 +281,29 @@ void verdict_take(lua_State *L, struct call *call)
         luaL_error(L, "%s cannot be said in %s", kind_names[verdict->kind], hook_name(hook));
     else {
         call->said = true;
+        call->by = verdict;
         call->verdict = take(verdict, call->txn, hook);
+    }
+}
+
+void verdict_push(lua_State *L, const struct verdict *verdict)
+{
+    static const char *const words[] = {[ALLOW] = "allow", [DENY] = "deny", [ANSWER] = "answer"};
+    const char *second = verdict->text + verdict->first;
+
+    lua_newtable(L);
+    lua_pushstring(L, words[verdict->kind]);
+    lua_setfield(L, -2, "verdict");
+    if (verdict->status != 0) {
+        lua_pushinteger(L, verdict->status);
+        lua_setfield(L, -2, "status");
+    }
+    if (verdict->first > 0) {
+        lua_pushlstring(L, verdict->text, verdict->first);
+        lua_setfield(L, -2, verdict->kind == DENY ? "page" : "head");
+    }
+    if (verdict->second > 0) {
+        lua_pushlstring(L, second, verdict->second);
+        lua_setfield(L, -2, verdict->kind == DENY ? "reason" : "body");
     }
 }

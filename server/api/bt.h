@@ -24,6 +24,7 @@
 #include "bt_route.h"
 #include "bt_sets.h"
 #include "bt_shared.h"
+#include "bt_sketch.h"
 #include "bt_tls.h"
 #include "bt_txn.h"
 #include "bt_types.h"

@@ -36,6 +36,7 @@ const struct command commands[] = {
     {"reload", "", "read the configuration again; returns when it serves, or was refused"},
     {"reload-lists", "",
      "read the list files of ACLs again; status 1 when a file or a line could not be read"},
+    {"reload-lua", "", "load the scripts of lua_script again; when that fails the old ones stay"},
     {"rotate", "", "rotate the logs"},
     {"ca", "init|show|export [FILE]",
      "the authority of ssl-bump: make one, look at it, give its certificate to clients; \"ca help\" "

@@ -11,6 +11,7 @@
 #include "base/addr.h"
 #include "base/check.h"
 #include "base/str.h"
+#include "bt_sketch.h"
 #include "flow/core.h"
 #include "flow/session.h"
 #include "http/parse.h"
@@ -84,14 +85,14 @@ static bool sketch_parse(struct bt_txn *txn, const struct sketch *sketch, const 
 }
 
 /* What the exchange would have been connected to, as far as this machine's resolver knows. */
-static void sketch_resolve(struct bt_txn *txn)
+static void sketch_resolve(struct bt_txn *txn, const struct sketch *sketch)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     const struct sockaddr **addr = bt_alloc(txn->arena, ADDRS * sizeof *addr);
 
     txn->resolving = txn->reversing = txn->naming_now = true; /* what is not known stays so */
-    if (txn->url.host_is_addr || txn->url.host.len == 0 ||
+    if (sketch->nameless || txn->url.host_is_addr || txn->url.host.len == 0 ||
         getaddrinfo(bt_str_copy(txn->arena, txn->url.host).at, NULL, &hints, &found) != 0)
         return;
     for (; found != NULL && txn->n_addrs < ADDRS; found = found->ai_next)
@@ -117,6 +118,41 @@ struct bt_txn *sketch_new(const struct sketch *sketch, const char **why)
         return NULL;
     if (sketch->user.at != NULL)
         bt_who_set(txn, BT_WHO_LOGIN, sketch->user);
-    sketch_resolve(txn);
+    sketch_resolve(txn, sketch);
+    return txn;
+}
+
+/* ---- for modules ---- */
+
+static bool sketch_response(struct bt_txn *txn, const struct bt_sketch *given, const char **why)
+{
+    bt_str head = bt_str_printf(txn->arena, "HTTP/1.1 %03d\r\n%.*s\r\n", given->status,
+                                BT_STR_ARGS(given->rep_fields));
+    struct head_field *fields = bt_alloc(txn->arena, FIELDS * sizeof *fields);
+    enum head_fault fault = parse_response(&txn->rep, (char *)(uintptr_t)head.at, head.len, fields,
+                                           FIELDS);
+
+    if (fault != FAULT_NONE)
+        *why = head_fault_text(fault);
+    return fault == FAULT_NONE;
+}
+
+struct bt_txn *bt_sketch(const struct bt_sketch *given, const char **why)
+{
+    struct sketch sketch = {.method = given->method,
+                            .url = given->url,
+                            .user = given->user,
+                            .fields = given->fields,
+                            .nameless = true};
+    struct bt_txn *txn;
+
+    if (given->client.at != NULL && !addr_parse_sockaddr(given->client, 40000, &sketch.from)) {
+        *why = "the client is no address";
+        return NULL;
+    }
+    txn = sketch_new(&sketch, why);
+    if (txn == NULL || (given->status != 0 && !sketch_response(txn, given, why)))
+        return NULL;
+    txn->running = true; /* nobody is to walk it through its steps */
     return txn;
 }

@@ -11,6 +11,7 @@ struct sketch {
     struct sockaddr_storage from; /* family 0: this machine */
     bt_str user;                  /* who is logged in; NONE: nobody is */
     bt_str fields;                /* header lines, each ended by CRLF */
+    bool nameless;                /* its host is not looked up */
 };
 /* For a process that ends when it has asked: nothing is given back, and nothing that would need the
  * loop may be called. Names are looked up at once, by the system's resolver. NULL: *why says what is

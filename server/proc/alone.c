@@ -51,6 +51,13 @@ static void stop(enum worker_what how)
     worker_obey(how, 0);
 }
 
+void (*alone_started)(void);
+
+void alone_stop(void)
+{
+    stop(WORKER_CUT);
+}
+
 static void rotate(void)
 {
     if (!log_rotate(settings_log_keep()))
@@ -224,6 +231,8 @@ static bool serve(void)
     start_ready(&a.start);
     notify_ready("One process serves");
     bt_log(NULL, BT_INFO, "one process serves (-N)");
+    if (alone_started != NULL)
+        alone_started();
     return true;
 }
 

@@ -8,5 +8,9 @@
 
 /* The exit status of the server. */
 int alone_run(const struct options *);
+/* Called once, when it serves; NULL: nothing to do then. */
+extern void (*alone_started)(void);
+/* From within: end it. */
+void alone_stop(void);
 
 #endif

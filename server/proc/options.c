@@ -165,6 +165,8 @@ TASK(take_modules, TASK_MODULES)
 TASK(take_explain, TASK_EXPLAIN)
 TASK(take_reference, TASK_REFERENCE)
 TASK(take_make_index, TASK_MAKE_INDEX)
+TASK(take_lua_check, TASK_LUA_CHECK)
+TASK(take_lua_test, TASK_LUA_TEST)
 
 static bool take_names(struct options *o, const char *value)
 {
@@ -228,6 +230,9 @@ static const struct option table[] = {
      take_explain},
     {0, "reference", "KIND",
      "the manual: directives, counters, fields, acl_types, phases, log_writers", take_reference},
+    {0, "lua-check", "FILE", "would this be taken as a lua_script?", take_lua_check},
+    {0, "lua-test", "FILE", "run the functions test_* of a script (see bobtail-lua)",
+     take_lua_test},
     {0, "names", NULL, "with --reference: names alone", take_names},
     {0, "status", "all", "with --reference: rows that do not work yet, too", take_status},
     {0, "json", NULL, "with --reference, --modules: as JSON", take_json},

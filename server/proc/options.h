@@ -17,7 +17,9 @@ enum options_task {
     TASK_MODULES,
     TASK_EXPLAIN,
     TASK_REFERENCE,
-    TASK_MAKE_INDEX
+    TASK_MAKE_INDEX,
+    TASK_LUA_CHECK,
+    TASK_LUA_TEST
 };
 
 enum { OPTIONS_PORTS = 16 };
@@ -36,7 +38,7 @@ struct options {
     int port[OPTIONS_PORTS]; /* -a PORT */
     size_t n_ports;
     const char *service; /* -n NAME */
-    const char *word;    /* of --explain, --reference, --make-index; of -k */
+    const char *word;    /* of --explain, --reference, --make-index, --lua-...; of -k */
     int signal;          /* -k */
     struct reference_form form;
     char **argv;

@@ -15,6 +15,7 @@
 #include "plug/index.h"
 #include "plug/load.h"
 #include "plug/rules.h"
+#include "proc/policy.h"
 #include "proc/start.h"
 #include "proc/version.h"
 
@@ -198,6 +199,10 @@ int tasks_run(const struct options *o)
         return manual(o);
     case TASK_MAKE_INDEX:
         return index_print(o->word, stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
+    case TASK_LUA_CHECK:
+        return policy_check(o);
+    case TASK_LUA_TEST:
+        return policy_test(o);
     case TASK_RUN:
         break;
     }
