@@ -103,7 +103,7 @@ enum go step_refuse(struct bt_txn *txn)
         return GO_ON;
     }
     if (txn->implied && !txn->head_sent) {
-        if (bump_wanted(txn))
+        if (bump_wanted(txn) && txn->bump == NULL)
             bump_refused(txn);
         else
             txn->step = STEP_finish; /* no answer could mean anything to it */
