@@ -255,27 +255,19 @@ static bool plain_address(const struct sockaddr *addr, struct sockaddr_storage *
     return true;
 }
 
-static const struct known *know(struct bt_txn *txn)
+static void find(struct bt_txn *txn, struct known *known, const struct sockaddr_storage *plain)
 {
     struct conf *conf = bt_self.conf;
-    struct known *known = bt_txn_ctx(txn);
-    const struct sockaddr *addr = bt_client_addr(txn);
-    struct sockaddr_storage plain;
     bool any = false;
 
-    if (known->addr == addr)
-        return known;
-    *known = (struct known){.addr = addr};
-    if (!plain_address(addr, &plain))
-        return known;
     bt_count(lookups);
     for (struct database *db = conf->databases; db != NULL; db = db->next) {
         int failed = MMDB_SUCCESS;
         database_look(db);
         if (!db->open)
             continue;
-        MMDB_lookup_result_s found = MMDB_lookup_sockaddr(&db->data,
-                                                          (const struct sockaddr *)&plain, &failed);
+        MMDB_lookup_result_s found = MMDB_lookup_sockaddr(&db->data, (const struct sockaddr *)plain,
+                                                          &failed);
         if (failed != MMDB_SUCCESS || !found.found_entry)
             continue;
         any = true;
@@ -283,6 +275,39 @@ static const struct known *know(struct bt_txn *txn)
     }
     if (!any)
         bt_count(unknown);
+}
+
+/* About the client. */
+static const struct known *know(struct bt_txn *txn)
+{
+    struct known *known = bt_txn_ctx(txn);
+    const struct sockaddr *addr = bt_client_addr(txn);
+    struct sockaddr_storage plain;
+
+    if (known->addr == addr)
+        return known;
+    *known = (struct known){.addr = addr};
+    if (plain_address(addr, &plain))
+        find(txn, known, &plain);
+    return known;
+}
+
+/* Of geo.country[ADDRESS]: about that; without, about the client. */
+static const struct known *know_of(struct bt_txn *txn, bt_str arg)
+{
+    struct sockaddr_in6 addr = {.sin6_family = AF_INET6};
+    struct sockaddr_storage plain;
+    struct known *known;
+    uint8_t from[16], to[16];
+
+    if (arg.at == NULL)
+        return know(txn);
+    known = bt_alloc(bt_txn_arena(txn), sizeof *known);
+    if (bt_addr_range(arg, from, to) != NULL || memcmp(from, to, sizeof from) != 0)
+        return known;
+    memcpy(&addr.sin6_addr, from, sizeof from);
+    if (plain_address((const struct sockaddr *)&addr, &plain))
+        find(txn, known, &plain);
     return known;
 }
 
@@ -405,22 +430,19 @@ static enum bt_match asn_match(const void *compiled, struct bt_txn *txn, uint64_
 
 static bool country_get(struct bt_txn *txn, bt_str arg, struct bt_value *out)
 {
-    (void)arg;
-    *out = (struct bt_value){.kind = BT_TEXT, .text = know(txn)->country};
+    *out = (struct bt_value){.kind = BT_TEXT, .text = know_of(txn, arg)->country};
     return out->text.at != NULL;
 }
 
 static bool asn_get(struct bt_txn *txn, bt_str arg, struct bt_value *out)
 {
-    (void)arg;
-    *out = (struct bt_value){.kind = BT_INT, .num = know(txn)->asn};
+    *out = (struct bt_value){.kind = BT_INT, .num = know_of(txn, arg)->asn};
     return out->num != 0;
 }
 
 static bool org_get(struct bt_txn *txn, bt_str arg, struct bt_value *out)
 {
-    (void)arg;
-    *out = (struct bt_value){.kind = BT_TEXT, .text = know(txn)->org};
+    *out = (struct bt_value){.kind = BT_TEXT, .text = know_of(txn, arg)->org};
     return out->text.at != NULL;
 }
 

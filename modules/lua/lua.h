@@ -92,7 +92,10 @@ struct library {
     X(histogram)                                                                                   \
     X(test)                                                                                        \
     X(map)                                                                                         \
-    X(map_methods)
+    X(map_methods)                                                                                 \
+    X(text)                                                                                        \
+    X(regex)                                                                                       \
+    X(json)
 #define LIBRARY_(id) extern const struct library library_##id;
 LIBRARIES(LIBRARY_)
 
