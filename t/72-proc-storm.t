@@ -83,7 +83,7 @@ my $short = busy(sub {
 my ($wrk, $wrk_said);
 if ($reloads > 15) {
     need('wrk', 'nginx');
-    my $fast = nginx();
+    my $fast = nginx("location / { return 200 one; }\n");
     open my $script, '>', $proxy->file('wrk.lua') or die;
     print $script 'wrk.path = "' . $fast->url('/') . '"', "\nwrk.headers['Host'] = '" . $fast->addr . "'\n";
     close $script;

@@ -8,6 +8,7 @@
 #include "net/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -185,6 +186,24 @@ int listener_bind_local(const struct sockaddr *where, int64_t uid, int64_t gid,
     if (fd >= 0)
         close(fd);
     return -1;
+}
+
+bool listener_take(int fd, const struct sockaddr *addr, const struct listener_opts *opts)
+{
+    const int on = 1;
+    int type = 0;
+    socklen_t len = sizeof type;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) != 0)
+        return false;
+    if (type != SOCK_STREAM) {
+        errno = EPROTOTYPE;
+        return false;
+    }
+    settle(fd, addr, opts);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on); /* for those of the other workers */
+    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 &&
+           listen(fd, opts->backlog > 0 ? opts->backlog : BACKLOG) == 0;
 }
 
 bool listener_address(int fd, struct sockaddr_storage *out)

@@ -34,6 +34,8 @@ int listener_bind(const struct sockaddr *, socklen_t, const struct listener_opts
  * alone. A socket that nobody listens on is replaced. */
 int listener_bind_local(const struct sockaddr *, int64_t uid, int64_t gid,
                         struct listener_why *why);
+/* One that somebody else bound: the same is made of it. false: it is no stream socket (errno). */
+BT_MUST bool listener_take(int fd, const struct sockaddr *, const struct listener_opts *);
 /* Where it really listens. */
 BT_MUST bool listener_address(int fd, struct sockaddr_storage *out);
 

@@ -23,6 +23,7 @@
 #include "net/loop.h"
 #include "proc/calls.h"
 #include "proc/chores.h"
+#include "proc/crew.h"
 #include "proc/notify.h"
 #include "proc/reread.h"
 #include "proc/settings.h"
@@ -33,6 +34,8 @@ static struct {
     struct start start;
     struct worker_birth birth;
     struct watch control, lists;
+    struct timeout_class alive; /* the watchdog's */
+    struct timeout alive_is;
     bool stopping;
     bool draining; /* stopping, with all the time that it takes */
     bool loud;
@@ -204,6 +207,12 @@ static void control_ready(struct watch *watch, unsigned what)
     admin_turn(&a.start.admin);
 }
 
+static void alive(struct timeout *t)
+{
+    notify_alive(crew_now_ms());
+    timeout_set(&a.alive, t);
+}
+
 static bool serve(void)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
@@ -230,6 +239,8 @@ static bool serve(void)
     row->state = SEGMENT_ACCEPTING;
     start_ready(&a.start);
     notify_ready("One process serves");
+    timeout_class_init(&a.alive, (bt_duration){notify_every_ms()}, alive);
+    alive(&a.alive_is);
     bt_log(NULL, BT_INFO, "one process serves (-N)");
     if (alone_started != NULL)
         alone_started();

@@ -668,7 +668,8 @@ static void turn_until_all_left(void)
         if (m.become_ms <= crew_now_ms() ||
             (m.become_ms != INT64_MAX && admin_is_quiet(&m.start.admin, m.reloader)))
             become_the_next();
-        notify_alive(crew_now_ms());
+        if (notify_due_ms() <= crew_now_ms())
+            notify_alive(crew_now_ms());
         hub_turn(&m.hub, until_due());
         if (crew_now_ms() >= m.deadline_ms)
             next_stage();

@@ -88,6 +88,11 @@ void notify_stopping(void)
     say("STOPPING=1\nSTATUS=Finishing what is under way");
 }
 
+int64_t notify_every_ms(void)
+{
+    return every_ms > 0 ? every_ms : -1;
+}
+
 int64_t notify_due_ms(void)
 {
     return due_ms;
@@ -95,7 +100,7 @@ int64_t notify_due_ms(void)
 
 void notify_alive(int64_t now_ms)
 {
-    if (now_ms < due_ms)
+    if (every_ms == 0)
         return;
     due_ms = now_ms + every_ms;
     say("WATCHDOG=1");

@@ -14,6 +14,8 @@ void notify_begin(void);
 void notify_ready(const char *text);
 void notify_reloading(void);
 void notify_stopping(void);
+/* How often notify_alive() is to be called, in milliseconds; -1: never. */
+int64_t notify_every_ms(void);
 /* When notify_alive() is due by crew_now_ms(); INT64_MAX: never. */
 int64_t notify_due_ms(void);
 void notify_alive(int64_t now_ms);

@@ -1,17 +1,20 @@
 /* sockets.c - binds the ports, or takes them over.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
+#define BT_LOG_TAG "proc"
 #include "proc/sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <libgen.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/addr.h"
+#include "base/str.h"
 #include "bt.h"
 #include "net/listener.h"
 #include "proc/settings.h"
@@ -73,19 +76,25 @@ static bool number_is_ours(const struct handover *left, unsigned number)
     return false;
 }
 
+static struct listener_opts opts_of(const struct flow_port *port)
+{
+    return (struct listener_opts){.dual = port->dual,
+                                  .transparent = port->mode == PORT_TPROXY,
+                                  .no_pmtu = port->no_pmtu,
+                                  .keepalive = port->keepalive,
+                                  .keep_idle = port->keep_idle,
+                                  .keep_interval = port->keep_interval,
+                                  .keep_count = port->keep_count};
+}
+
 static int bind_one(const struct flow_port *port, const struct sockaddr *where, bool first,
                     struct bt_error *err)
 {
-    struct listener_opts opts = {.first = first,
-                                 .dual = port->dual,
-                                 .transparent = port->mode == PORT_TPROXY,
-                                 .no_pmtu = port->no_pmtu,
-                                 .keepalive = port->keepalive,
-                                 .keep_idle = port->keep_idle,
-                                 .keep_interval = port->keep_interval,
-                                 .keep_count = port->keep_count};
     const struct privs *privs = &settings->privs;
+    struct listener_opts opts = opts_of(port);
     struct listener_why why = {""};
+
+    opts.first = first;
     int fd = where->sa_family == AF_UNIX
                  ? listener_bind_local(where, privs->drop ? (int64_t)privs->uid : -1,
                                        privs->drop ? (int64_t)privs->gid : -1, &why)
@@ -94,6 +103,17 @@ static int bind_one(const struct flow_port *port, const struct sockaddr *where, 
     if (fd < 0)
         bt_complain(err, port->at, "%s", why.text);
     return fd;
+}
+
+/* One more at the place of the first. A path has one socket alone; and when the first was made by
+ * somebody else (systemd, for another user), the kernel lets nobody in beside it: workers share it. */
+static int bind_another(const struct flow_port *port, const struct sockaddr *where, int first)
+{
+    struct listener_opts opts = opts_of(port);
+    struct listener_why why;
+    int fd = where->sa_family == AF_UNIX ? -1 : listener_bind(where, addr_len(where), &opts, &why);
+
+    return fd >= 0 ? fd : fcntl(first, F_DUPFD_CLOEXEC, 0);
 }
 
 /* Sockets that were left, then new ones until each worker has one. */
@@ -111,18 +131,16 @@ static bool open_port(struct sockets_port *out, const struct flow_port *port, st
         bool first = out->n == 0;
         if (!first && !listener_address(out->fd[0], &out->where))
             return bt_complain(err, port->at, "the port was lost: %s", strerror(errno));
-        if (!first && path_of(&port->addr) != NULL) {
-            /* All workers accept from one: a path has one socket. */
-            out->fd[out->n] = fcntl(out->fd[0], F_DUPFD_CLOEXEC, 0);
-            if (out->fd[out->n++] < 0)
-                return bt_complain(err, port->at, "no free descriptor: %s", strerror(errno));
-            continue;
-        }
         bool alone = first &&
                      !number_is_ours(left, addr_port((const struct sockaddr *)&port->addr));
-        int fd = bind_one(port, (const struct sockaddr *)&out->where, alone, err);
+        const struct sockaddr *where = (const struct sockaddr *)&out->where;
+        int fd = first ? bind_one(port, where, alone, err) : bind_another(port, where, out->fd[0]);
         if (fd < 0)
-            return false;
+            return first ? false
+                         : bt_complain(err, port->at,
+                                       "no descriptor is free: %s; raise the limit "
+                                       "(ulimit -n)",
+                                       strerror(errno));
         out->fd[out->n++] = fd;
     }
     return listener_address(out->fd[0], &out->where) ||
@@ -207,4 +225,69 @@ void sockets_close_left(struct handover *left)
         close(left->socket[i].fd);
         left->socket[i].fd = -1;
     }
+}
+
+/* ---- sockets of whoever started us ---- */
+
+static const struct flow_port *port_for(int fd, bt_str name)
+{
+    const struct flow_port *ports;
+    struct sockaddr_storage where;
+    size_t n = flow_ports(&ports);
+
+    for (size_t i = 0; i < n; i++)
+        if (bt_str_eq(ports[i].name, name))
+            return &ports[i];
+    for (size_t i = 0; listener_address(fd, &where) && i < n; i++)
+        if (addr_same((const struct sockaddr *)&ports[i].addr, (const struct sockaddr *)&where,
+                      true))
+            return &ports[i];
+    return NULL;
+}
+
+static void activate_one(struct handover *left, int fd, bt_str name)
+{
+    const struct flow_port *port = port_for(fd, name);
+    struct listener_opts opts;
+
+    if (port == NULL) {
+        bt_log(NULL, BT_WARN,
+               "a socket named \"%.*s\" was handed over at the start, and there is no http_port of "
+               "that name (name=) or address; it is closed",
+               BT_STR_ARGS(name));
+        close(fd);
+        return;
+    }
+    opts = opts_of(port);
+    if (!listener_take(fd, (const struct sockaddr *)&port->addr, &opts)) {
+        bt_log(NULL, BT_WARN, "the socket that was handed over for port %.*s is none: %s",
+               BT_STR_ARGS(port->name), strerror(errno));
+        close(fd);
+        return;
+    }
+    key_of(left->socket[left->n_sockets].key, port);
+    left->socket[left->n_sockets++].fd = fd;
+}
+
+void sockets_activated(struct handover *left, struct bt_arena *arena)
+{
+    enum { FIRST = 3, MOST = 256 };
+    const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS"),
+               *all = getenv("LISTEN_FDNAMES");
+    bt_str names = str_from(all), name;
+    uint64_t whose, n = 0;
+
+    if (pid != NULL && fds != NULL && str_uint(str_from(pid), INT32_MAX, &whose) &&
+        (pid_t)whose == getpid() && str_uint(str_from(fds), MOST, &n) && n > 0)
+        left->socket = bt_alloc(arena, n * sizeof *left->socket);
+    else
+        n = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (!str_cut(&names, ':', &name))
+            name = BT_STR("");
+        activate_one(left, FIRST + (int)i, name);
+    }
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
 }

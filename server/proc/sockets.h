@@ -30,6 +30,9 @@ struct sockets {
  * that cannot be had is complained about. false: there was one. */
 BT_MUST bool sockets_open(struct sockets *, struct handover *left, unsigned workers,
                           struct bt_arena *, struct bt_error *);
+/* At the first start: sockets that systemd (or the like) listens on for us, by LISTEN_FDS, for the ports
+ * of their name (FileDescriptorName=, name=) or their address. As if an earlier image had left them. */
+void sockets_activated(struct handover *left, struct bt_arena *);
 /* Would sockets_open() have it all? Tries ports that are not ours yet, and lets go of them. */
 BT_MUST bool sockets_try(const struct handover *left, struct bt_arena *, struct bt_error *);
 /* The server stops: new connections are refused from now on, as soon as workers close theirs. */

@@ -166,8 +166,10 @@ bool start_bind(struct start *start)
     if (!start->resumed && !is_only_one(start))
         return false;
     privs_descriptors(settings->max_filedescriptors);
-    bool good = sockets_open(&start->sockets, start->resumed ? &start->left : NULL, start->workers,
-                             start->arena, &start->err);
+    if (!start->resumed)
+        sockets_activated(&start->left, start->arena);
+    bool good = sockets_open(&start->sockets, &start->left, start->workers, start->arena,
+                             &start->err);
     settings_apply_debug(start->options->debug, false);
     log_also_stderr(start->options->debug >= 0);
     return open_log(start) && good;
