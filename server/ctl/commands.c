@@ -106,6 +106,8 @@ static void roff(const char *text)
             fputs("\\e", stdout);
         else if (*text == '-')
             fputs("\\-", stdout);
+        else if (*text == ' ' && text[-1] == '.') /* a sentence a line */
+            putchar('\n');
         else
             putchar(*text);
 }

@@ -18,10 +18,7 @@
 #include "base/suggest.h"
 
 struct option {
-    char letter;       /* 0: none */
-    const char *name;  /* without "--"; NULL: none */
-    const char *value; /* what its value is called; NULL: it has none */
-    const char *doc;   /* NULL: accepted, not shown */
+    struct options_row row;
     bool (*take)(struct options *, const char *value);
 };
 
@@ -167,6 +164,7 @@ TASK(take_reference, TASK_REFERENCE)
 TASK(take_make_index, TASK_MAKE_INDEX)
 TASK(take_lua_check, TASK_LUA_CHECK)
 TASK(take_lua_test, TASK_LUA_TEST)
+TASK(take_manual, TASK_MANUAL)
 
 static bool take_names(struct options *o, const char *value)
 {
@@ -212,44 +210,48 @@ static bool take_nothing(struct options *o, const char *value)
 }
 
 static const struct option table[] = {
-    {'f', NULL, "FILE", "the configuration", take_file},
-    {'N', NULL, NULL, "one process, in the foreground", take_alone},
-    {0, "foreground", NULL, "in the foreground, with workers", take_foreground},
-    {'k', NULL, "COMMAND",
-     "tell the running server of this configuration something:", take_command},
-    {'a', NULL, "PORT", "listen on this port too", take_port},
-    {'d', NULL, "LEVEL", "diagnostics to standard error too, 0 (errors) to 9 (all)", take_debug},
-    {'X', NULL, NULL, "all diagnostics there are", take_debug_all},
-    {'s', NULL, NULL, "diagnostics to the system log, too", take_syslog},
-    {'n', NULL, "NAME", "the service's name: ${service_name} in the configuration", take_service},
-    {'z', NULL, NULL, "make missing cache folders", take_dirs},
-    {'v', "version", NULL, "version, and what this program was built with", take_version},
-    {'h', "help", NULL, "this text", take_help},
-    {0, "modules", NULL, "all modules, with state and reason", take_modules},
-    {0, "explain", "NAME", "what is known of a module, directive, ACL type, field or counter",
+    {{'f', NULL, "FILE", "the configuration"}, take_file},
+    {{'N', NULL, NULL, "one process, in the foreground"}, take_alone},
+    {{0, "foreground", NULL, "in the foreground, with workers"}, take_foreground},
+    {{'k', NULL, "COMMAND", "tell the running server of this configuration something:"},
+     take_command},
+    {{'a', NULL, "PORT", "listen on this port too"}, take_port},
+    {{'d', NULL, "LEVEL", "diagnostics to standard error too, 0 (errors) to 9 (all)"}, take_debug},
+    {{'X', NULL, NULL, "all diagnostics there are"}, take_debug_all},
+    {{'s', NULL, NULL, "diagnostics to the system log, too"}, take_syslog},
+    {{'n', NULL, "NAME", "the service's name: ${service_name} in the configuration"}, take_service},
+    {{'z', NULL, NULL, "make missing cache folders"}, take_dirs},
+    {{'v', "version", NULL, "version, and what this program was built with"}, take_version},
+    {{'h', "help", NULL, "this text"}, take_help},
+    {{0, "modules", NULL, "all modules, with state and reason"}, take_modules},
+    {{0, "explain", "NAME", "what is known of a module, directive, ACL type, field or counter"},
      take_explain},
-    {0, "reference", "KIND",
-     "the manual: directives, counters, fields, acl_types, phases, log_writers", take_reference},
-    {0, "lua-check", "FILE", "would this be taken as a lua_script?", take_lua_check},
-    {0, "lua-test", "FILE", "run the functions test_* of a script (see bobtail-lua)",
+    {{0, "reference", "KIND",
+      "the manual: directives, counters, fields, acl_types, phases, log_writers"},
+     take_reference},
+    {{0, "lua-check", "FILE", "would this be taken as a lua_script?"}, take_lua_check},
+    {{0, "lua-test", "FILE", "run the functions test_* of a script (see bobtail-lua)"},
      take_lua_test},
-    {0, "names", NULL, "with --reference: names alone", take_names},
-    {0, "status", "all", "with --reference: rows that do not work yet, too", take_status},
-    {0, "json", NULL, "with --reference, --modules: as JSON", take_json},
-    {0, "make-index", "DIR", "print which module of a folder provides what", take_make_index},
-    {0, "ready-fd", "N", "write ports, control socket and \"ready\" to this descriptor",
+    {{0, "names", NULL, "with --reference: names alone"}, take_names},
+    {{0, "status", "all", "with --reference: rows that do not work yet, too"}, take_status},
+    {{0, "json", NULL, "with --reference, --modules: as JSON"}, take_json},
+    {{0, "manual", "PAGE",
+      "a manual page in mdoc: bobtail, bobtail.conf, bobtail-module, bobtail-lua"},
+     take_manual},
+    {{0, "make-index", "DIR", "print which module of a folder provides what"}, take_make_index},
+    {{0, "ready-fd", "N", "write ports, control socket and \"ready\" to this descriptor"},
      take_ready},
-    {0, "test", NULL, "let tests move the clock (bobtailctl clock)", take_test},
-    {0, "check-start", NULL, NULL, take_check},
-    {'C', NULL, NULL, NULL, take_nothing},
-    {'D', NULL, NULL, NULL, take_nothing},
-    {'F', NULL, NULL, NULL, take_nothing},
-    {'R', NULL, NULL, NULL, take_nothing},
-    {'S', NULL, NULL, NULL, take_nothing},
-    {'V', NULL, NULL, NULL, take_nothing},
-    {'Y', NULL, NULL, NULL, take_nothing},
-    {'l', NULL, "FACILITY", NULL, take_nothing},
-    {'u', NULL, "PORT", NULL, take_nothing},
+    {{0, "test", NULL, "let tests move the clock (bobtailctl clock)"}, take_test},
+    {{0, "check-start", NULL, NULL}, take_check},
+    {{'C', NULL, NULL, NULL}, take_nothing},
+    {{'D', NULL, NULL, NULL}, take_nothing},
+    {{'F', NULL, NULL, NULL}, take_nothing},
+    {{'R', NULL, NULL, NULL}, take_nothing},
+    {{'S', NULL, NULL, NULL}, take_nothing},
+    {{'V', NULL, NULL, NULL}, take_nothing},
+    {{'Y', NULL, NULL, NULL}, take_nothing},
+    {{'l', NULL, "FACILITY", NULL}, take_nothing},
+    {{'u', NULL, "PORT", NULL}, take_nothing},
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 
@@ -257,7 +259,7 @@ void options_help(void)
 {
     puts("Usage: bobtail [options]\n\nA forward and caching proxy that reads squid.conf.\n");
     for (size_t i = 0; i < OPTIONS; i++) {
-        const struct option *option = &table[i];
+        const struct options_row *option = &table[i].row;
         char left[40] = "", letter[4] = "";
         if (option->doc == NULL)
             continue;
@@ -277,7 +279,7 @@ void options_help(void)
 static const struct option *by_letter(char letter)
 {
     for (size_t i = 0; i < OPTIONS; i++)
-        if (table[i].letter == letter)
+        if (table[i].row.letter == letter)
             return &table[i];
     return NULL;
 }
@@ -292,12 +294,12 @@ static const struct option *by_name(const char *word, const char **value)
     *value = after.at;
     suggest_init(&near, name);
     for (size_t i = 0; i < OPTIONS; i++) {
-        if (table[i].name == NULL)
+        if (table[i].row.name == NULL)
             continue;
-        if (bt_str_eq(name, str_from(table[i].name)))
+        if (bt_str_eq(name, str_from(table[i].row.name)))
             return &table[i];
-        if (table[i].doc != NULL)
-            suggest_try(&near, table[i].name);
+        if (table[i].row.doc != NULL)
+            suggest_try(&near, table[i].row.name);
     }
     if (near.best != NULL)
         fail("--%.*s: no such option; did you mean --%s?", BT_STR_ARGS(name), near.best);
@@ -313,14 +315,14 @@ static bool read_bundle(struct options *o, const char *word, char ***next)
         const struct option *option = by_letter(*at);
         if (option == NULL)
             return fail("-%c: no such option", *at);
-        if (option->value == NULL) {
+        if (option->row.value == NULL) {
             if (!option->take(o, NULL))
                 return false;
             continue;
         }
         const char *value = at[1] != '\0' ? at + 1 : **next != NULL ? *(*next)++ : NULL;
         if (value == NULL)
-            return fail("-%c: its %s is missing", *at, option->value);
+            return fail("-%c: its %s is missing", *at, option->row.value);
         return option->take(o, value);
     }
     return true;
@@ -333,12 +335,12 @@ static bool read_long(struct options *o, const char *word, char ***next)
 
     if (option == NULL)
         return false;
-    if (option->value == NULL && value != NULL)
-        return fail("--%s takes no value", option->name);
-    if (option->value != NULL && value == NULL && **next != NULL)
+    if (option->row.value == NULL && value != NULL)
+        return fail("--%s takes no value", option->row.name);
+    if (option->row.value != NULL && value == NULL && **next != NULL)
         value = *(*next)++;
-    if (option->value != NULL && value == NULL)
-        return fail("--%s: its %s is missing", option->name, option->value);
+    if (option->row.value != NULL && value == NULL)
+        return fail("--%s: its %s is missing", option->row.name, option->row.value);
     return option->take(o, value);
 }
 
@@ -363,4 +365,17 @@ bool options_read(struct options *o, int argc, char **argv)
             return false;
     }
     return true;
+}
+
+void options_each(void (*each)(const struct options_row *))
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (table[i].row.doc != NULL)
+            each(&table[i].row);
+}
+
+void options_each_command(void (*each)(const char *word, const char *doc))
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        each(commands[i].word, commands[i].doc);
 }

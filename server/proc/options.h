@@ -19,7 +19,8 @@ enum options_task {
     TASK_REFERENCE,
     TASK_MAKE_INDEX,
     TASK_LUA_CHECK,
-    TASK_LUA_TEST
+    TASK_LUA_TEST,
+    TASK_MANUAL
 };
 
 enum { OPTIONS_PORTS = 16 };
@@ -48,5 +49,16 @@ struct options {
 BT_MUST bool options_read(struct options *, int argc, char **argv);
 /* --help */
 void options_help(void);
+
+/* An option as people see it. */
+struct options_row {
+    char letter;       /* 0: none */
+    const char *name;  /* without "--"; NULL: none */
+    const char *value; /* what its value is called; NULL: it has none */
+    const char *doc;   /* NULL: accepted, not shown */
+};
+void options_each(void (*each)(const struct options_row *));
+/* The words of -k. */
+void options_each_command(void (*each)(const char *word, const char *doc));
 
 #endif

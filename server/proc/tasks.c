@@ -15,6 +15,7 @@
 #include "plug/index.h"
 #include "plug/load.h"
 #include "plug/rules.h"
+#include "proc/manpage.h"
 #include "proc/policy.h"
 #include "proc/start.h"
 #include "proc/version.h"
@@ -135,6 +136,8 @@ static int manual(const struct options *o)
         return EXIT_FAILURE;
     if (o->task == TASK_MODULES)
         reference_modules(all, &o->form, stdout);
+    else if (o->task == TASK_MANUAL)
+        good = manpage_print(all, o->word, stdout);
     else if (o->task == TASK_EXPLAIN)
         good = reference_explain(all, o->word, stdout);
     else
@@ -196,6 +199,7 @@ int tasks_run(const struct options *o)
         return modules(o);
     case TASK_EXPLAIN:
     case TASK_REFERENCE:
+    case TASK_MANUAL:
         return manual(o);
     case TASK_MAKE_INDEX:
         return index_print(o->word, stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
