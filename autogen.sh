@@ -93,7 +93,7 @@ modules() {
         set -- $(files "$path"*.c)
         [ $# -gt 0 ] || continue
         case $folder in
-        auth | cache | page | tls | peer | lua | rewrite)
+        auth | cache | page | tls | peer | lua | rewrite | shape)
             module_rows "$folder" "$folder" $(files "$path"*.c "$path"*.h) ;;
         *)
             headers=$(files "$path"*.h)
@@ -372,7 +372,7 @@ new() {
     folder=${name%%_*}
     case $folder in
     acl | auth | log) ;;
-    cache | page | tls | peer | lua | rewrite) die "modules/$folder is one module of many files; add a file there" ;;
+    cache | page | tls | peer | lua | rewrite | shape) die "modules/$folder is one module of many files; add a file there" ;;
     *) folder=$name ;;
     esac
     taken=$(find modules -name "$name.c"; find t -name "*-module-$name.t")

@@ -103,9 +103,6 @@ sub refused
     return;
 }
 refused($_) for split /\n/, <<'LINES';
-delay_pools 2
-client_delay_pools 1
-response_delay_pool slow aggregate-restore=1000
 icap_enable on
 ecap_enable on
 tcp_outgoing_tos 0x20 lan
@@ -175,9 +172,6 @@ icap_service s reqmod_precache bypass=on icap://127.0.0.1:1344/x
 icap_service s respmod_precache 0 icap://127.0.0.1:1344/y max-conn=5
 icap_service_failure_limit 10 in 30 seconds
 adaptation_access s allow lan
-delay_class 1 2
-delay_parameters 1 64000/64000 -1/-1
-delay_access 1 allow lan
 minimum_direct_hops 4
 qos_flows tos local-hit=0x30
 cpu_affinity_map process_numbers=1,2 cores=1,3
@@ -237,7 +231,6 @@ mistaken('ssl_bump peak all', 10, "did you mean 'peek'");
 mistaken('icap_enable yes', 13, "did you mean 'on'");
 mistaken('icap_service s reqmod icap://x/y', 16, 'reqmod_precache');
 mistaken('icap_service s reqmod_precache icap://x/y bypas=1', 43, "did you mean 'bypass'");
-mistaken('delay_parameters 1 fast', 20, 'RESTORE/MAXIMUM');
 mistaken('https_port 3130 tls-crt=/x', 17, "did you mean 'tls-cert'");
 mistaken('tls_outgoing_options min-version=1.9', 34, '1\.0, 1\.1');
 done;

@@ -7,6 +7,7 @@
 #include "flow/access.h"
 #include "flow/core.h"
 #include "flow/limits.h"
+#include "flow/pace.h"
 #include "flow/serve.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -101,10 +102,49 @@ static size_t ahead(void)
     return gap <= AHEAD_LEAST ? AHEAD_LEAST : gap < SHARED_BYTES ? (size_t)gap : SHARED_BYTES;
 }
 
+/* Bytes of the body that are still to come. */
+static int64_t body_ahead(const struct bt_txn *txn)
+{
+    return txn->download.kind == BODY_LENGTH ? (int64_t)txn->download.left
+           : txn->download.kind == BODY_NONE ? 0
+                                             : INT64_MAX;
+}
+
+/* The next pieces, as many as the pace of the exchange allows. */
+static enum body_result deliver_slices(struct bt_txn *txn, bt_str *slice, int *n)
+{
+    struct input *in = &txn->from_origin;
+    const char *at = in->at, *end = in->end;
+    int64_t room = pace_room(txn, PACE_BOTH, body_ahead(txn)), had = txn->bytes.body_in;
+    bool less = room < (int64_t)input_len(in);
+    enum body_result result;
+
+    if (less)
+        in->end = in->at + room;
+    result = input_slices(in, &txn->download, slice, SLICES_MAX, n);
+    in->end = end;
+    if (less &&
+        result == BODY_MORE) /* all that came so far is framing; or it needs more than room */
+        result = in->at != at ? BODY_DATA : input_slices(in, &txn->download, slice, SLICES_MAX, n);
+    for (int i = 0; i < *n; i++)
+        txn->bytes.body_in += (int64_t)slice[i].len;
+    pace_took(txn, PACE_BOTH, txn->bytes.body_in - had);
+    return result;
+}
+
+/* Its rate is used up. */
+static enum go deliver_wait(struct bt_txn *txn)
+{
+    timeout_clear(&txn->timeout);
+    return GO_WAIT;
+}
+
 /* Read more of the body; GO_ON: there is more, or txn->step was changed. */
 static enum go deliver_read(struct bt_txn *txn)
 {
-    ssize_t n = input_read(&txn->from_origin, &txn->origin->stream, shared_origin, ahead());
+    int64_t room = pace_room(txn, PACE_BOTH, body_ahead(txn));
+    size_t most = room < (int64_t)ahead() ? (size_t)room : ahead();
+    ssize_t n = input_read(&txn->from_origin, &txn->origin->stream, shared_origin, most);
 
     if (n > 0) {
         txn->bytes.upstream_in += n;
@@ -162,6 +202,8 @@ enum go step_deliver(struct bt_txn *txn)
         go = access_reply(txn, &done);
         if (!done)
             return go;
+        if (pace_room(txn, PACE_BOTH, body_ahead(txn)) == 0)
+            return deliver_wait(txn);
         deliver_begin(txn);
     }
     for (;;) {
@@ -176,10 +218,9 @@ enum go step_deliver(struct bt_txn *txn)
             timeout_clear(&txn->session->timeout);
         if (!fresh && txn->download.done)
             return deliver_drained(txn);
-        enum body_result result = input_slices(&txn->from_origin, &txn->download, slice, SLICES_MAX,
-                                               &n);
-        for (int i = 0; i < n; i++)
-            txn->bytes.body_in += (int64_t)slice[i].len;
+        if (pace_room(txn, PACE_BOTH, body_ahead(txn)) == 0)
+            return deliver_wait(txn);
+        enum body_result result = deliver_slices(txn, slice, &n);
         if (result == BODY_BAD)
             return deliver_cut(txn);
         if (limits_reply_cut(txn, slice, &n))

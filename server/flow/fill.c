@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "flow/core.h"
+#include "flow/pace.h"
 #include "flow/serve.h"
 #include "flow/session.h"
 #include "stat/counts.h"
@@ -114,9 +115,17 @@ static void fill_whole(struct bt_txn *txn)
 /* Read more; false: there is nothing now, or nothing more. */
 static bool fill_read(struct bt_txn *txn)
 {
-    ssize_t n = input_read(&txn->from_origin, &txn->origin->stream, shared_origin, SHARED_BYTES);
+    int64_t room = pace_room(txn, PACE_ORIGIN, INT64_MAX);
+    size_t most = room < SHARED_BYTES ? (size_t)room : SHARED_BYTES;
+    ssize_t n;
 
+    if (room == 0) {
+        timeout_clear(&txn->timeout);
+        return false;
+    }
+    n = input_read(&txn->from_origin, &txn->origin->stream, shared_origin, most);
     if (n > 0) {
+        pace_took(txn, PACE_ORIGIN, n);
         txn->bytes.upstream_in += n;
         return true;
     }

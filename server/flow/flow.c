@@ -9,6 +9,7 @@
 #include "flow/limits.h"
 #include "flow/logs.h"
 #include "flow/own.h"
+#include "flow/pace.h"
 #include "flow/pinned.h"
 #include "flow/session.h"
 #include "flow/txn.h"
@@ -63,6 +64,7 @@ bool flow_start(void)
     session_start();
     upstream_start();
     tunnel_start();
+    pace_start();
     limits_start();
     pinned_start();
     bump_start();

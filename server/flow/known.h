@@ -58,6 +58,6 @@
 
 /* .set of rows whose words need more than a grammar: they check, and keep next to nothing. */
 typedef bool known_set(void *conf, const struct bt_line *, struct bt_error *);
-known_set known_cache_dir, known_delay_parameters, known_read_already, known_replacement_policy;
+known_set known_cache_dir, known_read_already, known_replacement_policy;
 
 #endif

@@ -3,8 +3,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
 /* ---- lists that decide ---- */
-KNOWN("delay_pool_uses_indirect_client", "on|off", "it speaks of delay_pools"),
-    KNOWN("adaptation_uses_indirect_client", "on|off", "content adaptation is off"),
+KNOWN("adaptation_uses_indirect_client", "on|off", "content adaptation is off"),
     KNOWN_RULES("http_upgrade_request_protocols", "word allow|deny fastacls+", "* deny *",
                 BT_AT_REQUEST, "Upgrade is never forwarded"),
     KNOWN_RULES("server_pconn_for_nonretriable", "allow|deny fastacls+", NULL, BT_AT_UPSTREAM,
@@ -31,32 +30,6 @@ KNOWN("delay_pool_uses_indirect_client", "on|off", "it speaks of delay_pools"),
     /* ---- limits ---- */
     KNOWN_UNIT("client_request_buffer_max_size", "size", "bytes",
                "request_header_max_size is the limit"),
-#define NO_POOLS "it speaks of delay_pools"
-    UNBUILT_BUT("delay_pools", "int(0..)", "0", "nobody would be slowed down"),
-    KNOWN("delay_class", "int(1..) int(1..5)", NO_POOLS),
-    {.name = "delay_parameters",
-     .args = "int(1..) word...",
-     .set = known_delay_parameters,
-     .status = BT_IGNORED,
-     .note = NO_POOLS},
-    KNOWN_RULES("delay_access", "int(1..) allow|deny fastacls+", NULL, BT_AT_RESPONSE, NO_POOLS),
-    KNOWN("delay_initial_bucket_level", "percent", NO_POOLS),
-#undef NO_POOLS
-#define NO_POOLS "it speaks of client_delay_pools"
-    UNBUILT_BUT("client_delay_pools", "int(0..)", "0", "nobody would be slowed down"),
-    KNOWN("client_delay_initial_bucket_level", "percent", NO_POOLS),
-    KNOWN("client_delay_parameters", "int(1..) int(-1..) int(-1..)", NO_POOLS),
-    KNOWN_RULES("client_delay_access", "int(1..) allow|deny fastacls+", NULL, BT_AT_ACCEPT,
-                NO_POOLS),
-#undef NO_POOLS
-    {.name = "response_delay_pool",
-     .args = "word options",
-     .options = BT_ROWS(response_pool_options),
-     .status = BT_UNBUILT,
-     .note = "nobody would be slowed down"},
-    KNOWN_RULES("response_delay_pool_access", "word allow|deny fastacls+", NULL, BT_AT_RESPONSE,
-                "it speaks of response_delay_pool"),
-
     /* ---- content adaptation ---- */
     UNBUILT_BUT("icap_enable", "on|off", "off", "nothing would be inspected or blocked"),
     UNBUILT_BUT("ecap_enable", "on|off", "off", "nothing would be inspected or blocked"),

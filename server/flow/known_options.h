@@ -128,12 +128,6 @@ static const struct bt_option qos_options[] = {
     OPTION("miss", "word"),      FLAG("disable-preserve-miss"), OPTION("miss-mask", "word"),
 };
 
-static const struct bt_option response_pool_options[] = {
-    OPTION("individual-restore", "int(-1..)"),  OPTION("individual-maximum", "int(-1..)"),
-    OPTION("aggregate-restore", "int(-1..)"),   OPTION("aggregate-maximum", "int(-1..)"),
-    OPTION("initial-bucket-level", "int(0..)"),
-};
-
 static const struct bt_option wccp2_service_options[] = {
     OPTION("password", "word"),
 };

@@ -52,23 +52,3 @@ bool known_replacement_policy(void *conf, const struct bt_line *line, struct bt_
     return bt_complain(err, kind, "GDSF, LFUDA or LRU expected, not %s",
                        complain_word(err, kind->text));
 }
-
-/* RESTORE/MAXIMUM, bytes a second and bytes; -1: without limit. */
-bool known_delay_parameters(void *conf, const struct bt_line *line, struct bt_error *err)
-{
-    bool good = true;
-
-    (void)conf;
-    for (size_t i = 1; i < line->args.n; i++) {
-        const struct bt_word *word = &line->args.word[i];
-        bt_str restore, most;
-        int64_t n;
-        if (str_eq_literal(word->text, "none"))
-            continue;
-        if (!str_split(word->text, '/', &restore, &most) || !str_int(restore, -1, INT64_MAX, &n) ||
-            !str_int(most, -1, INT64_MAX, &n))
-            good = bt_complain(err, word, "none or RESTORE/MAXIMUM in bytes expected, not %s",
-                               complain_word(err, word->text));
-    }
-    return good;
-}

@@ -77,6 +77,7 @@ static const struct name {
     {"ERR_SHUTTING_DOWN", 503},
     {"ERR_SOCKET_FAILURE", 500},
     {"ERR_TOO_BIG", 413},
+    {"ERR_TOO_MANY_REQUESTS", 429},
     {"ERR_UNSUP_HTTPVERSION", 505},
     {"ERR_UNSUP_REQ", 501},
     {"ERR_URN_RESOLVE", 404},

@@ -17,6 +17,7 @@
 #include "flow/core.h"
 #include "flow/ghost.h"
 #include "flow/limits.h"
+#include "flow/pace.h"
 #include "flow/session.h"
 #include "http/date.h"
 #include "http/hop.h"
@@ -298,6 +299,12 @@ static enum go serve_wait_source(struct bt_txn *txn)
     return GO_WAIT;
 }
 
+/* Bytes that are still to be given; INT64_MAX: nobody knows. */
+static int64_t serve_ahead(const struct serve *s)
+{
+    return s->bodiless ? 0 : s->length >= 0 ? s->length - s->at : INT64_MAX;
+}
+
 /* As much as source and network give. */
 static enum go serve_move(struct bt_txn *txn)
 {
@@ -317,7 +324,11 @@ static enum go serve_move(struct bt_txn *txn)
             bt_resume(txn);
             return serve_wait_source(txn);
         }
-        struct client_offer o = {.slice = piece, .n = serve_read(txn, piece, budget, &state)};
+        int64_t room = pace_room(txn, PACE_CLIENT, serve_ahead(s));
+        if (room == 0)
+            return serve_wait_source(txn);
+        struct client_offer o = {
+            .slice = piece, .n = serve_read(txn, piece, room < budget ? room : budget, &state)};
         o.last = state == BT_SOURCE_END;
         if (fresh)
             serve_head(txn);
@@ -329,6 +340,7 @@ static enum go serve_move(struct bt_txn *txn)
             return txn_leave(txn, END_CLIENT_GONE);
         s->at += (int64_t)o.taken;
         budget -= (int64_t)o.taken;
+        pace_took(txn, PACE_CLIENT, (int64_t)o.taken);
         s->over = o.last;
         if (o.full && txn->client->pending(txn) == 0)
             return serve_wait_client(txn);

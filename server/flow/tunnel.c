@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "flow/core.h"
 #include "flow/header_rules.h"
+#include "flow/pace.h"
 #include "flow/session.h"
 #include "flow/txn.h"
 #include "http/hop.h"
@@ -114,6 +115,16 @@ static bool tunnel_open(struct bt_txn *txn)
     return whole;
 }
 
+static int64_t tunnel_room(struct relay *relay)
+{
+    return pace_room(relay->owner, PACE_BOTH, INT64_MAX);
+}
+
+static void tunnel_took(struct relay *relay, int64_t n)
+{
+    pace_took(relay->owner, PACE_BOTH, n);
+}
+
 enum go step_tunnel(struct bt_txn *txn)
 {
     if (txn->relay != NULL)
@@ -129,6 +140,10 @@ enum go step_tunnel(struct bt_txn *txn)
     count(tunnels_open);
     txn->relay = bt_alloc(txn->arena, sizeof *txn->relay);
     txn->relay->owner = txn;
+    if (txn->pace != NULL) {
+        txn->relay->room = tunnel_room;
+        txn->relay->took = tunnel_took;
+    }
     relay_start(txn->relay, &txn->session->stream, &txn->origin->stream, &tunnel_silent,
                 tunnel_over);
     return GO_WAIT;

@@ -10,6 +10,7 @@
 #include "bt_log.h"
 #include "flow/core.h"
 #include "flow/ghost.h"
+#include "flow/pace.h"
 #include "flow/pages.h"
 #include "flow/probe.h"
 #include "flow/route.h"
@@ -59,6 +60,7 @@ static void txn_release(struct bt_txn *txn)
     timeout_clear(&txn->timeout);
     timeout_clear(&txn->lifetime);
     deferred_cancel(&txn->resume);
+    pace_stop(txn);
     if (txn->resolve != NULL)
         resolve_end(txn->resolve);
     if (txn->reverse != NULL)

@@ -99,6 +99,7 @@ enum txn_end { END_WHOLE, END_CLIENT_GONE, END_ORIGIN_CUT, END_TIMEOUT };
 struct own_ask;
 struct session;
 struct serve;
+struct pace;
 struct tap;
 struct upgrade;
 struct bump;
@@ -198,6 +199,8 @@ struct bt_txn {
     uint32_t scanned;     /* of the origin's head, see head_end() */
     unsigned interim;     /* 1xx heads passed on */
     bool keep_origin;     /* the connection may go back to the pool */
+    struct pace *pace;    /* NULL: as fast as it goes */
+    unsigned delay_pool;  /* bt_delay_pool_set(), plus 1; 0: nobody has said */
     struct relay *relay;  /* STEP_tunnel */
     struct tap *tap;      /* who gets a copy of its body; NULL: nobody */
     struct serve *serve;  /* what bt_answer_from() said, or STEP_serve; NULL: nothing */

@@ -20,9 +20,9 @@ enum {
 };
 
 /* One buffer through this process. */
-static ssize_t copy(struct relay_way *way, struct stream *in, struct stream *out)
+static ssize_t copy(struct relay_way *way, struct stream *in, struct stream *out, size_t room)
 {
-    ssize_t n = stream_read(in, buffer_in(), BUFFER_IN);
+    ssize_t n = stream_read(in, buffer_in(), room < BUFFER_IN ? room : BUFFER_IN);
 
     way->read_next = false;
     if (n <= 0)
@@ -36,9 +36,10 @@ static ssize_t copy(struct relay_way *way, struct stream *in, struct stream *out
 }
 
 /* One pipe. */
-static ssize_t splice_through(struct relay_way *way, struct stream *in, struct stream *out)
+static ssize_t splice_through(struct relay_way *way, struct stream *in, struct stream *out,
+                              size_t room)
 {
-    ssize_t n = pipe_fill(way->pipe, in, PIPE_FILL);
+    ssize_t n = pipe_fill(way->pipe, in, room < PIPE_FILL ? room : PIPE_FILL);
 
     if (n == STREAM_UNABLE)
         way->copies = true;
@@ -67,6 +68,11 @@ static bool held(const struct relay_way *way, const struct stream *out)
     return stream_pending(out) > 0 || (way->pipe != NULL && way->pipe->held > 0);
 }
 
+static size_t room_for(struct relay *r, int from)
+{
+    return from == 1 && r->room != NULL ? (size_t)r->room(r) : SIZE_MAX;
+}
+
 /* Move what side `from` says to the other, until one of them would block. All bytes of a relay pass
  * here and nowhere else. true: something was moved. */
 static bool move(struct relay *r, int from)
@@ -78,15 +84,20 @@ static bool move(struct relay *r, int from)
     if (way->pipe != NULL)
         (void)!pipe_drain(way->pipe, out);
     while (!r->done[from] && !out->cut && !held(way, out)) {
+        size_t room = room_for(r, from);
         ssize_t n;
 
+        if (room == 0)
+            break;
         if (r->bytes[from] - was >= TURN) {
             stream_again(in);
             break;
         }
-        n = spliced(way, in, out) ? splice_through(way, in, out) : copy(way, in, out);
+        n = spliced(way, in, out) ? splice_through(way, in, out, room) : copy(way, in, out, room);
         if (n > 0) {
             r->bytes[from] += (uint64_t)n;
+            if (from == 1 && r->took != NULL)
+                r->took(r, n);
             continue;
         }
         if (way->read_next)
@@ -196,4 +207,10 @@ void relay_stop(struct relay *r)
         deferred_cancel(&r->side[i]->again);
         pipe_give(&r->way[i].pipe);
     }
+}
+
+void relay_again(struct relay *r)
+{
+    if (r->running)
+        stream_again(r->side[1]);
 }

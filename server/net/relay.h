@@ -38,6 +38,10 @@ struct relay {
     void (*was_ready[2])(struct stream *);
     void *was_owner[2];
     void (*over)(struct relay *, enum relay_why);
+    /* NULL, or: so much may be moved from b to a now; 0: none, and relay_again() is called later. What
+     * was moved is told. Set before relay_start(). */
+    int64_t (*room)(struct relay *);
+    void (*took)(struct relay *, int64_t n);
     void *owner;
 };
 
@@ -49,6 +53,8 @@ void relay_class_init(struct timeout_class *, bt_duration idle);
  * rest. cls may be NULL: no limit. */
 void relay_start(struct relay *, struct stream *a, struct stream *b, struct timeout_class *cls,
                  void (*over)(struct relay *, enum relay_why));
+/* There is room again. */
+void relay_again(struct relay *);
 /* Give both streams back without a word. Safe on zero bytes, and twice. */
 void relay_stop(struct relay *);
 
