@@ -80,6 +80,31 @@ cmp_ok abs(time_of($answer->header('Expires')) - $now - 90), '<=', 3, 'and Expir
 is visit($own, '/e', headers => { Host => '127.0.0.1:' . $own->port })->status, 403, 'its own port is no site';
 counters($own, 'access.own_port' => 1);
 
+# ---- with a parent that is the web server ----
+
+my $before = proxy(<<"CONF", files => { hosts => "127.0.0.1 a.test\n" });
+http_port 127.0.0.1:0 accel defaultsite=www.site.test name=site
+http_port 127.0.0.1:0 name=told
+cache_peer 127.0.0.1 parent $port 0 no-query originserver name=web
+acl site myportname site
+cache_peer_access web allow site
+cache_peer_access web deny all
+hosts_file \@DIR\@/hosts
+$log
+CONF
+my $at = '127.0.0.1:' . $before->port_of('site');
+is raw($at, "GET /w HTTP/1.1\r\nHost: any.test\r\nConnection: close\r\n\r\n")->body, 'GET /w', 'it is asked, whatever the host is called';
+is $site->seen_header('/w', 'Host'), 'any.test', 'and learns its name';
+is raw($at, "GET /w2 HTTP/1.0\r\n\r\n")->body, 'GET /w2', 'of HTTP/1.0';
+is $site->seen_header('/w2', 'Host'), 'www.site.test', 'the name that the port has';
+wait_for(sub { $before->text('url.log') =~ /\n.*\n/ });
+like $before->text('url.log'), qr{^TCP_MISS/200 GET http://any\.test/w FIRSTUP_PARENT\nTCP_MISS/200 GET http://www\.site\.test/w2 FIRSTUP_PARENT\n},
+    'as the log says';
+is get('127.0.0.1:' . $before->port_of('told'), "http://a.test:$port/t")->status, 200, 'the other port goes where it is told';
+is $site->seen_header('/t', 'Host'), "a.test:$port", 'by itself';
+$site->set('/w3' => { raw => '' , close => 1 });
+is raw($at, "GET /w3 HTTP/1.1\r\nHost: a.test:$port\r\nConnection: close\r\n\r\n")->status, 502, 'a web server that fails is not gone round';
+
 # ---- configuration ----
 
 like parse("http_port 80 defaultsite=a.test\n")->{output}, qr/:1:11: error: defaultsite, vport, .* are for ports with accel/, 'without accel';

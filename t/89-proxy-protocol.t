@@ -174,6 +174,44 @@ CONF
     counters($tls, 'proxied.headers' => 2, 'tls.client_handshakes' => 2);
 }
 
+# ---- towards a parent ----
+
+# A child that says to its parent, a server like it, who its clients are.
+my $parent = proxy(<<'CONF', workers => 2);
+http_port 127.0.0.1:0 require-proxy-header
+proxy_protocol_access allow localhost
+forwarded_for delete
+acl listed src 127.0.0.66
+http_access deny listed
+logformat said %>a %>p %>la %>lp %{:command}proxy_protocol::>h %rm
+access_log stdio:@DIR@/said.log said
+CONF
+my $child = proxy(<<"CONF");
+http_port 127.0.0.1:0
+cache_peer 127.0.0.1 parent @{[ $parent->port ]} 0 no-query proxy-protocol=v2 name=p
+never_direct allow all
+cache deny all
+visible_hostname child.test
+CONF
+my @clients = map { client($child, from => "127.0.0.$_") } 41, 42;
+my $said = '';
+for my $turn (1, 2) {
+    for my $c (@clients) {
+        is request(undef, GET => $origin->url("/p$turn"), on => $c)->status, 200, 'through the parent';
+        $said .= sprintf "%s %d 127.0.0.1 %d 1 GET\n", $c->socket->sockhost, $c->port, $child->port;
+    }
+}
+wait_for(sub { length $parent->text('said.log') >= length $said });
+is join('', sort split /^/, $parent->text('said.log')), join('', sort split /^/, $said), 'which knows each client, also on kept connections';
+counters($child, 'origin.dials' => 2, 'origin.reused' => 2);
+counters($parent, 'proxied.headers' => 2);
+$_->close for @clients;
+my $through = tunnel($child, $origin->addr);
+is $through->response->status, 200, 'CONNECT, too';
+$through->close;
+is get($child, $origin->url('/p3'), from => '127.0.0.66')->status, 403, 'and judges them by its own rules';
+$child->stop; # its kept connections are the parent's clients
+
 # ---- configuration ----
 
 like parse("http_port 3128 require-proxy-header\n")->{output}, qr/:1:11: .*proxy_protocol_access/,

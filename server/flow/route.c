@@ -22,6 +22,7 @@
 #include "flow/session.h"
 #include "http/hop.h"
 #include "http/parse.h"
+#include "http/proxy_header.h"
 #include "plug/generation.h"
 #include "stat/counts.h"
 
@@ -219,6 +220,19 @@ static bt_str connect_target(struct bt_txn *txn)
                          port);
 }
 
+/* The PROXY header that begins a connection to that parent; empty: none. What no client waits for is asked
+ * by us ourselves. */
+static bt_str client_header(struct bt_txn *txn, char out[PROXY_HEADER_ROOM])
+{
+    const struct session *s = txn->session;
+    bool ours = txn->probe != NULL || s->ghost;
+
+    if (!route_parent(txn)->says_client)
+        return BT_STR_NONE;
+    return (bt_str){out, proxy_header_write(out, ours ? NULL : &s->peer.any,
+                                            ours ? NULL : session_local(txn->session))};
+}
+
 bt_str route_key(struct bt_txn *txn)
 {
     const struct bt_parent *parent = route_parent(txn);
@@ -237,6 +251,14 @@ bt_str route_key(struct bt_txn *txn)
         at[0] = '@'; /* no host begins so */
         memcpy(at + 1, parent->name.at, parent->name.len);
         route->key = (bt_str){at, parent->name.len + 1};
+    }
+    if (parent->says_client) { /* no connection that speaks for one client is another's */
+        char header[PROXY_HEADER_ROOM], *at;
+        bt_str says = client_header(txn, header);
+        at = bt_alloc_raw(txn->arena, route->key.len + says.len);
+        memcpy(at, route->key.at, route->key.len);
+        memcpy(at + route->key.len, says.at, says.len);
+        route->key = (bt_str){at, route->key.len + says.len};
     }
     return route->key;
 }
@@ -268,9 +290,18 @@ static void route_give(struct bt_txn *txn)
 void route_opened(struct bt_txn *txn, struct origin *origin)
 {
     const struct bt_parent *parent = route_parent(txn);
+    char header[PROXY_HEADER_ROOM];
+    bt_str says;
 
     if (parent == NULL)
         return;
+    says = client_header(txn, header);
+    if (says.len > 0) {
+        struct iovec iov = {header, says.len};
+        /* With what follows; when it does not go, that will not, either. */
+        (void)!stream_write_more(&origin->stream, &iov, 1);
+        txn->bytes.upstream_out += (int64_t)says.len;
+    }
     txn->route->taken = false;
     origin->idle_of = parent->idle;
     origin->closed = parent_closed;
