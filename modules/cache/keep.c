@@ -20,6 +20,19 @@ static void said_read(const struct fields *reply, struct control *said)
         (void)control_targeted(said, reply, BT_STR("CDN-Cache-Control"));
 }
 
+/* A script has another life for it; what must not be kept is not kept for that. */
+static void wished(struct bt_txn *txn, struct fresh_verdict *verdict)
+{
+    const struct bt_cache_wish *wish = bt_cache_wish(txn, false);
+
+    if (wish == NULL || wish->life < 0 || !verdict->store)
+        return;
+    verdict->why = "script";
+    verdict->store = wish->life > 0;
+    verdict->life.lifetime = wish->life * 1000;
+    verdict->life.flags &= ~(uint32_t)FRESH_ASK;
+}
+
 void keep_judge(struct visit *v, int status, const struct fields *reply,
                 struct fresh_verdict *verdict)
 {
@@ -45,6 +58,7 @@ void keep_judge(struct visit *v, int status, const struct fields *reply,
         verdict->store = false;
         verdict->why = "nobody has proven to be that host";
     }
+    wished(v->txn, verdict);
     v->why = verdict->why;
 }
 

@@ -250,8 +250,13 @@ static void name_ask(struct visit *v)
 
 bool key_name(struct visit *v)
 {
+    const struct bt_cache_wish *wish = bt_cache_wish(v->txn, false);
     struct bt_ruling ruling;
 
+    if (wish != NULL && wish->key.at != NULL && !v->named_done) {
+        name_take(v, wish->key);
+        v->named_done = true;
+    }
     if (CONF->store_ids == NULL || v->named_done)
         return true;
     if (v->ask.job != NULL)

@@ -61,10 +61,18 @@ static void begin(struct visit *v)
 /* false: pause. */
 static bool rules(struct visit *v)
 {
+    const struct bt_cache_wish *wish = bt_cache_wish(v->txn, false);
     struct bt_ruling ruling = bt_rules_run(CONF->cache, v->txn);
 
     if (ruling.match == BT_WAIT)
         return false;
+    if (wish != NULL && wish->bypass) {
+        v->bypass = true;
+        v->post = false;
+        v->why = "script";
+        v->stage = VISIT_PASS;
+        return true;
+    }
     v->stage = v->post ? VISIT_PASS : VISIT_NAMING;
     if (ruling.match != BT_NO && ruling.action == BT_DENY) {
         v->bypass = true;

@@ -15,6 +15,17 @@ static int push_txn(lua_State *L, void *arg)
     return 1;
 }
 
+static int push_error(lua_State *L, void *arg)
+{
+    const char *page;
+    int status = bt_failed(arg, &page);
+
+    exchange_push(L, arg);
+    lua_pushstring(L, page);
+    lua_pushinteger(L, status);
+    return 3;
+}
+
 /* What on-error= makes of a failure. true: that is said. */
 static bool failed(const struct file *file, enum hook hook, enum bt_verdict *verdict)
 {
@@ -36,7 +47,7 @@ static struct call *begin(struct exchange *ex, struct state *state, enum hook ho
     struct call *call = call_new(state, hook, &state->hooks[hook].row[ex->next], ex->txn);
 
     if (call != NULL) {
-        call->push = push_txn;
+        call->push = hook == HOOK_ERROR ? push_error : push_txn;
         call->arg = ex->txn;
         call->take = verdict_take;
     }

@@ -142,7 +142,8 @@ static int group_index(lua_State *L)
     memcpy(text + group->len, key, len);
     field = bt_field_find((bt_str){text, group->len + len});
     if (field == NULL)
-        return luaL_error(L, "there is no field %.*s%s", (int)group->len, group->name, key);
+        return luaL_error(L, "there is no field %s%s", lua_pushlstring(L, group->name, group->len),
+                          key);
     return push_field(L, txn, field, BT_STR_NONE);
 }
 
@@ -281,6 +282,55 @@ static int set_log(lua_State *L)
     return 0;
 }
 
+/* ---- what becomes of it ---- */
+
+static int set_url(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+    bt_str url = line_arg(L, 2);
+
+    if (!bt_url_set(txn, url, lua_toboolean(L, 3)))
+        return luaL_error(L, "%s is no URL that can be asked for", url.at);
+    return 0;
+}
+
+static int set_store_key(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+    bt_str key = line_arg(L, 2);
+
+    if (key.len == 0 || key.len > 4096)
+        return luaL_error(L, "a key has 1 to 4096 bytes");
+    bt_cache_wish(txn, true)->key = bt_str_copy(bt_txn_arena(txn), key);
+    return 0;
+}
+
+static int bypass_cache(lua_State *L)
+{
+    bt_cache_wish(exchange_check(L, 1), true)->bypass = true;
+    return 0;
+}
+
+static int set_ttl(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+    lua_Number seconds = luaL_checknumber(L, 2);
+
+    if (!(seconds >= 0 && seconds <= 1e9))
+        return luaL_error(L, "seconds must be from 0 to 1000000000");
+    bt_cache_wish(txn, true)->life = (int64_t)seconds;
+    return 0;
+}
+
+static int set_peer(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+
+    bt_peer_set(txn, line_arg(L, 2));
+    return 0;
+}
+
+#define IN_CHANGING (IN(REQUEST) | IN(LOOKUP) | IN(UPSTREAM))
 static const struct binding rows[] = {
     {"__index", IN_ANY, "txn[name] -> value",
      "Any field (see the list of fields), as text or number; nil: there is none. Also with a dot between "
@@ -301,6 +351,22 @@ static const struct binding rows[] = {
      "Set the tag, for ACLs of type tag; the first one stands.", "txn:tag(\"slow\")", set_tag},
     {"log", IN_EXCHANGE, "txn:log(name, value)", "A value for %{name}lua in log formats.",
      "txn:log(\"policy\", \"guest\")", set_log},
+    {"set_url", IN(REQUEST), "txn:set_url(url [, keep_host])",
+     "Ask for this instead: rules, cache and origin have it from here on. With keep_host the origin "
+     "gets the Host that the client has sent.",
+     "if txn.host == \"old.example\" then txn:set_url(\"http://new.example\" .. txn.path) end",
+     set_url},
+    {"set_store_key", IN(REQUEST) | IN(LOOKUP), "txn:set_store_key(key)",
+     "The cache shall know it by this instead of by its URL.",
+     "txn:set_store_key(txn.host .. txn.path:gsub(\"%?.*\", \"\"))", set_store_key},
+    {"bypass_cache", IN(REQUEST) | IN(LOOKUP), "txn:bypass_cache()",
+     "Neither look it up in the cache nor keep it.", "txn:bypass_cache()", bypass_cache},
+    {"set_ttl", IN_CHANGING | IN(RESPONSE), "txn:set_ttl(seconds)",
+     "The answer is fresh for so long, if it may be kept at all; 0: do not keep it.",
+     "txn:set_ttl(60)", set_ttl},
+    {"set_peer", IN_CHANGING, "txn:set_peer(name)",
+     "Send it by the cache_peer of that name, if it may go there; \"DIRECT\": without one.",
+     "txn:set_peer(\"DIRECT\")", set_peer},
 };
 const struct library library_txn = {"txn", "The exchange at hand, the argument of hooks.", rows,
                                     sizeof rows / sizeof *rows};

@@ -68,6 +68,19 @@ BT_API bool bt_rep_proven(struct bt_txn *);
  * up: what is stored under that URL must neither answer it nor be changed by it. */
 BT_API bool bt_req_proven(struct bt_txn *);
 
+/* What policy wants of the cache, of this exchange; for the module that caches to obey. Up to LOOKUP, the
+ * life up to RESPONSE (before the hook of that module). */
+struct bt_cache_wish {
+    bt_str key;  /* instead of the URL, or of what store_id_program says; NONE: no wish. In the
+                     exchange's arena */
+    bool bypass; /* neither looked up nor kept */
+    int64_t
+        life; /* seconds that the answer is fresh, if it may be kept at all; 0: it is not kept; -1: no
+                     wish */
+};
+/* NULL: there is none; with `make` never. */
+BT_API struct bt_cache_wish *bt_cache_wish(struct bt_txn *, bool make);
+
 /* ---- a source: a body that somebody has ---- */
 
 enum bt_source_state {

@@ -327,3 +327,12 @@ const char *bt_tag_get(struct bt_txn *txn)
 {
     return txn->tag;
 }
+
+struct bt_cache_wish *bt_cache_wish(struct bt_txn *txn, bool make)
+{
+    if (txn->cache_wish == NULL && make) {
+        txn->cache_wish = bt_alloc(txn->arena, sizeof *txn->cache_wish);
+        txn->cache_wish->life = -1;
+    }
+    return txn->cache_wish;
+}

@@ -152,6 +152,7 @@ struct bt_txn {
     struct upgrade *upgrade;       /* NULL: the client asks for no other protocol */
     struct overlay *overlay;       /* what the origin gets instead (heads.c); NULL: the request */
     size_t overlay_bytes;          /* room for it, at most */
+    struct bt_cache_wish *cache_wish; /* NULL: there is none */
     struct overlay *reply_hidden;  /* what the client does not get of the response's head */
     bool req_marked;               /* its hop-by-hop fields are dropped */
 
