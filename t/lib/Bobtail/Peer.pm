@@ -1,4 +1,4 @@
-# Bobtail::Peer - real programs as peers: nginx, dnsmasq, curl.
+# Bobtail::Peer - real programs as peers: nginx, dnsmasq, rsyslogd, curl.
 #
 #   my $nginx = nginx(<<'CONF', %how);       the inside of its server block; how: http => lines for
 #   location / { return 200 "hi\n"; }        the http block, files => { 'a.html' => TEXT } for its root
@@ -6,6 +6,8 @@
 #   my $dns = dnsmasq('a.test' => '127.0.0.1', 'b.test' => ['127.0.0.1', '::1'], -ttl => 60);
 #                                            names that are not listed do not exist
 #                                            -> ->addr ("127.x.y.z:port") ->ip ->port ->queries('a.test')
+#   my $syslog = rsyslogd();                 ->socket (a path) ->tcp ->udp ("addr:port"); ->lines: what it
+#                                            has written, each a hash of pri time host tag app msgid data msg
 #   my $said = curl($proxy, $url, ARG...);   -> { status, output }: curl -sS -x PROXY URL ARG...
 #
 # nginx gets its socket from here (as in its own binary upgrade), so that nobody guesses a port.
@@ -25,7 +27,7 @@ use Bobtail::Proxy ();
 use Bobtail::Stat qw(run_program);
 use Bobtail::Wait;
 
-our @EXPORT = qw(nginx dnsmasq curl);
+our @EXPORT = qw(nginx dnsmasq rsyslogd curl);
 my @all;
 
 sub find_program
@@ -175,6 +177,69 @@ sub queries
     $type //= '\w+';
     my $log = slurp("$self->{dir}/access.log");
     return scalar(() = $log =~ /query\[$type\] \Q$name\E from/g);
+}
+
+# --- rsyslogd ---------------------------------------------------------------------------------
+
+# What it makes of a message, a field a line of the template.
+my @syslog_fields = qw(pri time host tag app procid msgid data msg);
+
+sub rsyslogd
+{
+    my $program = find_program('rsyslogd') or die 'rsyslogd is not on this machine; see need()';
+    my $probe = IO::Socket::IP->new(LocalHost => '127.0.0.1', LocalPort => 0, Proto => 'udp') or die "rsyslogd: $@";
+    my $dir = Bobtail::Proxy::new_directory();
+    my $self = bless { dir => $dir, ip => '127.0.0.1', udp => $probe->sockport }, __PACKAGE__;
+    my $template = join '\\t', map { "%$_%" } 'pri-text', 'timestamp:::date-rfc3339', 'hostname', 'syslogtag', 'app-name',
+        'procid', 'msgid', 'structured-data', 'msg';
+
+    CORE::close($probe);
+    Bobtail::Proxy::write_file("$dir/rsyslog.conf", <<"CONF");
+global(workDirectory="$dir" maxMessageSize="64k" parser.escapeControlCharactersOnReceive="off")
+module(load="imuxsock" SysSock.Use="off")
+module(load="imtcp")
+module(load="imudp")
+input(type="imuxsock" Socket="$dir/log" RateLimit.Interval="0" UseSysTimeStamp="off")
+input(type="imtcp" address="127.0.0.1" port="0" listenPortFileName="$dir/port")
+input(type="imudp" address="127.0.0.1" port="$self->{udp}")
+template(name="all" type="string" string="$template\\n")
+action(type="omfile" file="$dir/messages" template="all" asyncWriting="off" flushOnTXEnd="on")
+CONF
+    $self->start($program, '-n', '-f', "$dir/rsyslog.conf", '-i', "$dir/pid");
+    wait_for(sub { (-s "$dir/port" && -S "$dir/log") || !$self->alive }) && $self->alive
+        or die "rsyslogd did not start:\n" . slurp("$dir/output");
+    chmod 0777, "$dir/log";
+    $self->{tcp} = slurp("$dir/port") =~ /(\d+)/ && $1;
+    return $self;
+}
+
+# Ended, with its files left; and a new one in its place, at the same path and port of UDP.
+sub away
+{
+    my ($self) = @_;
+    kill TERM => $self->{pid};
+    waitpid $self->{pid}, 0;
+    return;
+}
+
+sub again
+{
+    my ($self) = @_;
+    unlink map { "$self->{dir}/$_" } qw(log port pid);
+    $self->start(find_program('rsyslogd'), '-n', '-f', "$self->{dir}/rsyslog.conf", '-i', "$self->{dir}/pid");
+    wait_for(sub { -S "$self->{dir}/log" && -s "$self->{dir}/port" });
+    chmod 0777, "$self->{dir}/log";
+    return;
+}
+
+sub socket { return "$_[0]{dir}/log" }
+sub tcp { return "127.0.0.1:$_[0]{tcp}" }
+sub udp { return "127.0.0.1:$_[0]{udp}" }
+sub lines
+{
+    my ($self) = @_;
+    return map { my %line; @line{@syslog_fields} = split /\t/, $_, scalar @syslog_fields; \%line }
+        split /\n/, slurp("$self->{dir}/messages");
 }
 
 # --- curl -------------------------------------------------------------------------------------
