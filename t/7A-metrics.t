@@ -91,7 +91,7 @@ my (%type, %unit, %help, %sample, @order, $family, @wrong);
 my @lines = split /\n/, $page->body;
 is pop @lines, '# EOF', 'the end is told';
 for (@lines) {
-    if (/^# TYPE (\S+) (counter|gauge|histogram|info)$/) {
+    if (/^# TYPE (\S+) (counter|gauge|histogram)$/) {
         push @wrong, "twice: $_" if $type{$1};
         ($family, $type{$1}) = ($1, $2);
         push @order, $1;
@@ -104,7 +104,7 @@ for (@lines) {
         push @wrong, "not of its family: $_" if $1 ne $family;
     } elsif (/^([a-z][a-z0-9_]*)(?:\{((?:[a-z_]+="[^"\\\n]*",?)+)\})? (-?[0-9.]+(?:e[-+]?[0-9]+)?)$/) {
         my ($name, $labels, $value) = ($1, $2 // '', $3);
-        my %ends = (counter => '_total', gauge => '', info => '_info', histogram => '_(?:bucket|count|sum)');
+        my %ends = (counter => '_total', gauge => '', histogram => '_(?:bucket|count|sum)');
         push @wrong, "not of its family $family: $_" if $name !~ /^\Q$family\E$ends{ $type{$family} }$/;
         push @wrong, "twice: $_" if exists $sample{"$name\{$labels}"};
         $sample{"$name\{$labels}"} = $value;

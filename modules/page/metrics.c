@@ -103,7 +103,7 @@ static void print_server(FILE *out)
 
     bt_server_get(&server);
     fprintf(out,
-            "# TYPE bobtail_build info\n# HELP bobtail_build Which server this is.\n"
+            "# TYPE bobtail_build_info gauge\n# HELP bobtail_build_info Which server this is.\n"
             "bobtail_build_info{version=\"%s\",api=\"%d.%d\"} 1\n",
             server.version, BT_ABI_MAJOR, BT_ABI_MINOR);
     family(out, "start_time_seconds", "gauge", "When the server was started, seconds since 1970.");
