@@ -58,6 +58,10 @@ void keep_judge(struct visit *v, int status, const struct fields *reply,
         verdict->store = false;
         verdict->why = "nobody has proven to be that host";
     }
+    if (verdict->store && bt_parent(v->txn) != NULL && bt_parent(v->txn)->not_cached) {
+        verdict->store = false;
+        verdict->why = "cache_peer says proxy-only";
+    }
     wished(v->txn, verdict);
     v->why = verdict->why;
 }

@@ -32,6 +32,7 @@ const struct command commands[] = {
     {"log", "level [error|warn|info|debug] [MODULE]",
      "how much is told in cache_log; with MODULE debug lines of that one alone"},
     {"cache", "[URL]", "what the cache holds; or what it knows of a URL, and until when"},
+    {"peers", "[NAME]", "parents: which are up, what they did, connections that are open to them"},
     {"purge", "URL|prefix URL|regex PATTERN", "drop what the cache holds of it"},
     {"reload", "", "read the configuration again; returns when it serves, or was refused"},
     {"reload-lists", "",

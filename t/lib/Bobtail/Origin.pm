@@ -16,7 +16,8 @@
 #   hold => 1           not before $origin->release(PATH)
 #   unread => 1         answer as soon as the head is there, and leave the body unread
 #   drip => N           in pieces of N bytes
-# A CONNECT request is answered 200 and echoed from then on: an origin can play a parent proxy.
+# A CONNECT request without an answer (a sub may return none) is answered 200 and echoed from then on: an
+# origin can play a parent proxy.
 #
 # ->url('/a') ->addr ->port; ->hits('/a') ->seen('/a') (last request, as received) ->body('/a')
 # ->connections (accepted so far) ->open (now) ->release('/a') ->set('/a' => {...}) ->drop (all
@@ -325,13 +326,13 @@ sub answer
     my ($self, $conn, $request) = @_;
     my $answer = $self->{answers}{ $request->{path} } // $self->{answers}{'*'};
 
+    $answer = $answer->($request) if ref $answer eq 'CODE';
     if ($request->{method} eq 'CONNECT' && !$answer) {
         $conn->{echo} = 1;
         $conn->{out} .= "HTTP/1.1 200 OK\r\n\r\n" . $conn->{in};
         $conn->{in} = '';
         return;
     }
-    $answer = $answer->($request) if ref $answer eq 'CODE';
     $answer //= { status => 404, body => "nothing at $request->{path}\n" };
     if ($answer->{hold} && !$self->{released}{ $request->{path} }) {
         $conn->{held} = $request;
