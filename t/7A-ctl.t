@@ -206,7 +206,7 @@ sub completed
     close $file;
     return Bobtail::Stat::run_program('bash', $proxy->file('complete'))->{output};
 }
-is completed('reload-'), "reload-lists\n", 'a command is completed';
+is completed('reload-li'), "reload-lists\n", 'a command is completed';
 is completed('-s', '/x', 'stats', '--o'), "--openmetrics\n", 'and an option of its own';
 is completed('ca', 'e'), "export\n", 'and a word';
 SKIP: {
