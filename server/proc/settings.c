@@ -83,7 +83,7 @@ static const struct bt_directive directives[] = {
      .offset = offsetof(CONF, pid_filename),
      .doc =
          "File that holds the number of the master process, for -k; none: no such file. When the "
-         "line is absent, $localstatedir/run/bobtail.pid is used if it can be written."},
+         "line is absent, $localstatedir/run/bobtail/bobtail.pid is used if it can be written."},
     {.name = "control_socket",
      .args = "path",
      .offset = offsetof(CONF, control_socket),
@@ -227,7 +227,7 @@ static const char *file_of(bt_str text, const char *otherwise, bool *given)
 
 const char *settings_pid_file(bool *given)
 {
-    return file_of(settings->pid_filename, LOCALSTATEDIR "/run/bobtail.pid", given);
+    return file_of(settings->pid_filename, SETTINGS_PID_FILE, given);
 }
 
 const char *settings_control(bool *given)

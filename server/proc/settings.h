@@ -42,6 +42,7 @@ int settings_log_keep(void);
 /* How many workers there are to be. */
 unsigned settings_workers(void);
 
+#define SETTINGS_PID_FILE LOCALSTATEDIR "/run/bobtail/bobtail.pid"
 /* The file to use, or NULL for none; *given: it stands in the configuration, so that not having it
  * is a fault. */
 const char *settings_pid_file(bool *given);

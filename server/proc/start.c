@@ -252,8 +252,10 @@ static bool take_pidfile(struct start *start)
     }
     if (path == NULL)
         return true;
-    if (!given && geteuid() == 0)
-        (void)mkdir(LOCALSTATEDIR "/run", 0755); /* nobody else makes it below a prefix */
+    if (!given && geteuid() == 0) { /* nobody else makes them below a prefix */
+        (void)mkdir(LOCALSTATEDIR "/run", 0755);
+        (void)mkdir(LOCALSTATEDIR "/run/bobtail", 0755);
+    }
     switch (pidfile_take(&start->pidfile, path, &holder)) {
     case PIDFILE_FINE:
         return true;

@@ -17,6 +17,7 @@
 #include "plug/rules.h"
 #include "proc/manpage.h"
 #include "proc/policy.h"
+#include "proc/settings.h"
 #include "proc/start.h"
 #include "proc/version.h"
 
@@ -52,7 +53,7 @@ int tasks_check_start(const struct options *o)
 static const char *pid_file_of(void)
 {
     struct file file = {NULL, 0, 0};
-    const char *path = LOCALSTATEDIR "/run/bobtail.pid";
+    const char *path = SETTINGS_PID_FILE;
 
     struct file_macros macros = {start.options->service, "bobtail", 1};
 
