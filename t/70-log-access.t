@@ -21,7 +21,7 @@ sub line_of
 my @fields = (
     'client.addr' => '127.0.0.1', 'client.name' => '127.0.0.1', 'client.port' => qr/\d+/,
     'client.hardware' => '-', 'client.mark' => '0x0',
-    'local.addr' => '127.0.0.1', 'local.port' => 'PORT', 'local.name' => 'front',
+    'local.addr' => '127.0.0.1', 'local.port' => 'PORT', 'local.name' => 'front', 'local.own_addr' => '127.0.0.1', 'local.own_port' => 'PORT',
     'origin.addr' => '127.0.0.1', 'origin.name' => '127.0.0.1', 'origin.port' => $port,
     'origin.local_addr' => '127.0.0.1', 'origin.local_port' => qr/\d+/, 'origin.mark' => '0x0',
     'origin.tries' => qr/\d+/, 'origin.status' => '200', 'origin.version' => '1.1',

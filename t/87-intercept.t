@@ -19,6 +19,8 @@ acl nat myportname nat
 acl forbidden dst 198.51.100.9
 acl secret dstdomain secret.test
 logformat seen %>a %>la %>lp %Ss/%03>Hs %rm %ru %Sh/%<a
+logformat own %la %lp
+access_log stdio:@DIR@/own.log own
 access_log stdio:@DIR@/seen.log seen
 http_access deny forbidden
 http_access deny secret
@@ -80,6 +82,7 @@ sub body { my $answer = visit(@_); return $answer->status . ' ' . $answer->body 
 is body($one, '/a', host => "one.test:$port"), '200 198.51.100.1 asked by 10.9.1.1', 'it goes to where the client went';
 is line(), "10.9.0.2 198.51.100.1 $port TCP_MISS/200 GET http://one.test:$port/a ORIGINAL_DST/198.51.100.1", 'as the log says';
 is $one->seen_header('/a', 'Host'), "one.test:$port", 'Host is kept';
+is +(split /\n/, $proxy->text('own.log'))[0], '10.9.0.1 ' . $proxy->port_of('nat'), 'and where it came to, as %la and %lp';
 like $one->seen_header('/a', 'Via'), qr/^1\.1 proxy\.test/, 'with Via';
 is $one->seen_header('/a', 'X-Forwarded-For'), '10.9.0.2', 'and the client';
 is body($one, '/a', host => "one.test:$port"), '200 198.51.100.1 asked by 10.9.1.1', 'it is kept in the cache';
@@ -157,6 +160,24 @@ $conn->send("GET / HTTP/1.1\r\nHost: one.test\r\n\r\n");
 is $conn->rest, '', 'where the firewall knows nothing of a connection it is closed';
 counters($lone, 'intercept.lost' => 1);
 $lone->wait_log(qr/a redirected connection was closed: where it was to go is not known/);
+
+# Who knows of no proxy cannot log in there, and is not asked for a password.
+my $login = proxy(<<"CONF", files => { hosts => hosts(), passwd => "kim:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n" });
+http_port 0 intercept name=nat
+http_port 127.0.0.1:0 name=told
+hosts_file \@DIR\@/hosts
+auth_param basic program /usr/lib/squid/basic_ncsa_auth \@DIR\@/passwd
+acl users proxy_auth REQUIRED
+http_access allow users
+http_access deny all
+CONF
+redirect($login->port_of('nat'));
+for my $field ('X', 'Proxy-Authorization', 'Authorization') {
+    my $answer = visit($one, '/l', host => "one.test:$port", headers => { $field => 'Basic a2ltOnNlY3JldA==' });
+    is $answer->status, 403, "no login on a port with intercept ($field)";
+    is $answer->header('Proxy-Authenticate') // $answer->header('WWW-Authenticate'), undef, 'and no challenge';
+}
+is get('127.0.0.1:' . $login->port_of('told'), "http://one.test:$port/l")->status, 407, 'but on the other one';
 
 # ---- host_verify_strict, client_dst_passthru ----
 

@@ -80,6 +80,28 @@ cmp_ok abs(time_of($answer->header('Expires')) - $now - 90), '<=', 3, 'and Expir
 is visit($own, '/e', headers => { Host => '127.0.0.1:' . $own->port })->status, 403, 'its own port is no site';
 counters($own, 'access.own_port' => 1);
 
+# ---- logins ----
+
+my $login = proxy(<<"CONF", files => { passwd => "kim:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n", hosts => $hosts });
+http_port 127.0.0.1:0 accel allow-direct name=site
+http_port 127.0.0.1:0 name=told
+hosts_file \@DIR\@/hosts
+auth_param basic program /usr/lib/squid/basic_ncsa_auth \@DIR\@/passwd
+auth_param basic realm Members
+acl users proxy_auth REQUIRED
+http_access allow users
+http_access deny all
+CONF
+my $door = '127.0.0.1:' . $login->port_of('site');
+$answer = visit($door, '/l');
+is $answer->status, 401, 'who must log in is asked to as by a web server';
+is $answer->header('WWW-Authenticate'), 'Basic realm="Members"', 'by WWW-Authenticate';
+is $answer->header('Proxy-Authenticate'), undef, 'and not as by a proxy';
+is visit($door, '/l', headers => { Authorization => 'Basic a2ltOnNlY3JldA==' })->status, 200, 'Authorization lets in';
+is visit($door, '/l', headers => { 'Proxy-Authorization' => 'Basic a2ltOnNlY3JldA==' })->status, 401, 'what is for proxies does not';
+is visit($door, '/l', headers => { Authorization => 'Basic a2ltOndyb25n' })->status, 401, 'nor does a wrong password';
+is get('127.0.0.1:' . $login->port_of('told'), "http://a.test:$port/l")->status, 407, 'the other port is a proxy';
+
 # ---- with a parent that is the web server ----
 
 my $before = proxy(<<"CONF", files => { hosts => "127.0.0.1 a.test\n" });

@@ -471,7 +471,11 @@ static bool credentials_split(bt_str value, bt_str *name, bt_str *rest)
 
 static void login_begin(struct login *login)
 {
-    bt_str value = bt_req_header(login->txn, BT_STR("Proxy-Authorization"), 0), name, rest;
+    bt_str value = bt_req_header(login->txn,
+                                 bt_as_origin(login->txn) ? BT_STR("Authorization")
+                                                          : BT_STR("Proxy-Authorization"),
+                                 0),
+           name, rest;
 
     login->state = LOGIN_BAD;
     if (value.at == NULL) {
@@ -575,27 +579,32 @@ bt_str auth_quoted(struct bt_arena *arena, bt_str text)
     return (bt_str){copy, (size_t)(to - copy)};
 }
 
+bt_str auth_challenge_field(struct bt_txn *txn)
+{
+    return bt_as_origin(txn) ? BT_STR("WWW-Authenticate") : BT_STR("Proxy-Authenticate");
+}
+
 static bt_str challenge_of(const struct scheme *scheme, struct bt_txn *txn)
 {
     struct bt_arena *arena = bt_txn_arena(txn);
     const struct login *login = bt_txn_ctx(txn);
-    bt_str realm = auth_quoted(arena, scheme->realm);
+    bt_str realm = auth_quoted(arena, scheme->realm), field = auth_challenge_field(txn);
 
     if (scheme->kind == SCHEME_BASIC)
-        return bt_str_printf(arena, "Proxy-Authenticate: Basic realm=%.*s%s\r\n",
+        return bt_str_printf(arena, "%.*s: Basic realm=%.*s%s\r\n", BT_STR_ARGS(field),
                              BT_STR_ARGS(realm), scheme->utf8 ? ", charset=\"UTF-8\"" : "");
     if (scheme->kind == SCHEME_DIGEST) {
         bt_str rest = digest_challenge(scheme, txn, login->scheme == scheme && login->stale);
-        return bt_str_printf(arena, "Proxy-Authenticate: Digest realm=%.*s, %.*s\r\n",
+        return bt_str_printf(arena, "%.*s: Digest realm=%.*s, %.*s\r\n", BT_STR_ARGS(field),
                              BT_STR_ARGS(realm), BT_STR_ARGS(rest));
     }
     if (login->scheme == scheme && login->token.len > 0)
-        return bt_str_printf(arena, "Proxy-Authenticate: %s %.*s\r\n", scheme->name,
+        return bt_str_printf(arena, "%.*s: %s %.*s\r\n", BT_STR_ARGS(field), scheme->name,
                              BT_STR_ARGS(login->token));
     /* Who has logged in, and may not: the last word stands in for it. */
     if (login->scheme == scheme && login->told)
         return BT_STR("");
-    return bt_str_printf(arena, "Proxy-Authenticate: %s\r\n", scheme->name);
+    return bt_str_printf(arena, "%.*s: %s\r\n", BT_STR_ARGS(field), scheme->name);
 }
 
 /* keep_alive off: for clients that take a challenge of this scheme in the middle of a connection for

@@ -119,6 +119,8 @@ void negotiate_login(struct login *, bt_str credentials);
 /* Without credentials: the connection may have been logged in before. false: it was not. */
 bool negotiate_again(struct login *);
 
+/* The field that a challenge stands in. */
+bt_str auth_challenge_field(struct bt_txn *);
 /* What follows the name of the scheme in a challenge. */
 bt_str digest_challenge(const struct scheme *, struct bt_txn *, bool stale);
 /* A text between quotes of a header. */

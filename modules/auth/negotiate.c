@@ -64,7 +64,7 @@ static void last_word(struct login *login, bt_str token)
     if (login->scheme->kind != SCHEME_NEGOTIATE || token.len == 0)
         return;
     login->told = true;
-    bt_reply_add(login->txn, BT_STR("Proxy-Authenticate"),
+    bt_reply_add(login->txn, auth_challenge_field(login->txn),
                  bt_str_printf(bt_txn_arena(login->txn), "Negotiate %.*s", BT_STR_ARGS(token)));
 }
 

@@ -36,6 +36,9 @@ BT_API int64_t bt_client_connections(struct bt_txn *);
 BT_API void bt_client_connections_want(void);
 BT_API const struct sockaddr *bt_local_addr(struct bt_txn *); /* that the client connected to */
 BT_API bt_str bt_port_name(struct bt_txn *);                  /* name= of the port line */
+/* The client takes us for the web server itself (accel): it logs in by Authorization, and is asked to by
+ * WWW-Authenticate with 401. */
+BT_API bool bt_as_origin(struct bt_txn *);
 
 /* ---- the request; from phase REQUEST on, empty before ---- */
 

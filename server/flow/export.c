@@ -50,6 +50,11 @@ bt_str bt_port_name(struct bt_txn *txn)
     return txn->fetch != NULL ? BT_STR_NONE : core->ports[txn->session->port].name;
 }
 
+bool bt_as_origin(struct bt_txn *txn)
+{
+    return core->ports[txn->session->port].mode == PORT_ACCEL;
+}
+
 bt_str bt_method(struct bt_txn *txn)
 {
     return txn->req.method;

@@ -139,6 +139,39 @@ FIELD(local_port)
     return port(out, bt_local_addr(txn));
 }
 
+/* The socket's own, where what the client connected to is somebody else's. */
+static const struct sockaddr *own_local(struct bt_txn *txn)
+{
+    const struct session *s = txn->session;
+    const struct flow_port *at = &core->ports[s->port];
+    struct sockaddr_storage found = {0};
+    socklen_t len = sizeof found;
+    union session_addr *addr;
+
+    if (at->mode == PORT_TPROXY)
+        return (const struct sockaddr *)&at->addr;
+    if ((!s->redirected && s->proxied == NULL) || s->stream.fd < 0)
+        return bt_local_addr(txn);
+    if (getsockname(s->stream.fd, (struct sockaddr *)&found, &len) != 0)
+        return NULL;
+    addr_unmap(&found);
+    addr = bt_alloc(txn->arena, sizeof *addr);
+    memcpy(addr, &found, sizeof *addr);
+    return &addr->any;
+}
+
+FIELD(own_addr)
+{
+    (void)arg;
+    return address(out, own_local(txn));
+}
+
+FIELD(own_port)
+{
+    (void)arg;
+    return port(out, own_local(txn));
+}
+
 FIELD(local_name)
 {
     (void)arg;

@@ -8,8 +8,10 @@
     ROW("client.port", ">p", ACCEPT, client_port, "Port of the client."),
     ROW("client.hardware", ">eui", ACCEPT, none, "Hardware address of the client: not known here."),
     ROW("client.mark", ">qos >nfmark", ACCEPT, zero_mark, "Mark of packets from the client: none is set."),
-    ROW("local.addr", ">la la", ACCEPT, local_addr, "Our address that the client connected to."),
-    ROW("local.port", ">lp lp", ACCEPT, local_port, "Our port that the client connected to."),
+    ROW("local.addr", ">la", ACCEPT, local_addr, "The address that the client connected to: ours, or where it went before the firewall redirected it, or what its load balancer says."),
+    ROW("local.port", ">lp", ACCEPT, local_port, "The port of that address."),
+    ROW("local.own_addr", "la", ACCEPT, own_addr, "Our own address that the connection came to."),
+    ROW("local.own_port", "lp", ACCEPT, own_port, "Our own port that the connection came to."),
     ROW("local.name", NULL, ACCEPT, local_name, "name= of the port line that the client connected to."),
     ROW("proxy.header", "proxy_protocol::>h", ACCEPT, proxied_header, "What the PROXY header of the connection said: a TLV by its number, or :version, :command (0 LOCAL, 1 PROXY), :src_addr, :src_port, :dst_addr, :dst_port; all of it without an argument."),
 
