@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "counts.h"
-#include "lua.h"
-#include "shared.h"
+#include "lib.h"
 
 enum {
     DICTS_MAX = 64,

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua.h"
+#include "lib.h"
 
-/* The userdata on the top of the stack has something to free. */
-static void freed_by(lua_State *L, const char *kind, lua_CFunction gc)
+void wait_frees(lua_State *L, const char *kind, lua_CFunction gc)
 {
     if (luaL_newmetatable(L, kind)) {
         lua_pushcfunction(L, gc);
@@ -280,7 +279,7 @@ static int lua_http(lua_State *L)
     request_of(L, &request, field);
     wait_check(L);
     http = wait_new(L, sizeof *http, http_cancel, http_results);
-    freed_by(L, "bt.http wait", http_gc);
+    wait_frees(L, "bt.http wait", http_gc);
     http->fetch = bt_fetch_start(&request, http_done, http, &why);
     if (http->fetch != NULL)
         return wait_start(L, &http->wait);
@@ -356,7 +355,7 @@ static int lua_all(lua_State *L)
                               luaL_typename(L, -1));
     wait_check(L);
     all = wait_new(L, sizeof *all + n * sizeof *all->one, NULL, all_results);
-    freed_by(L, "bt.all wait", all_gc);
+    wait_frees(L, "bt.all wait", all_gc);
     all->left = n;
     for (; all->n < n; all->n++) {
         struct one *one = &all->one[all->n];

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "counts.h"
-#include "shared.h"
+#include "lib.h"
 #include "state.h"
 
 struct file_options {
@@ -170,6 +170,7 @@ static bool start(void *conf)
     (void)conf;
     if (state_now == NULL)
         return true;
+    helpers_start();
     state_start(state_now);
     reload_start();
     return true;
@@ -183,6 +184,7 @@ static void stop(void *conf)
     timers_stop(state_now);
     state_unuse(state_now);
     state_now = NULL;
+    helpers_stop();
 }
 
 static const struct bt_command commands[] = {

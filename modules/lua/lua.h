@@ -95,7 +95,9 @@ struct library {
     X(map_methods)                                                                                 \
     X(text)                                                                                        \
     X(regex)                                                                                       \
-    X(json)
+    X(json)                                                                                        \
+    X(net)                                                                                         \
+    X(helper)
 #define LIBRARY_(id) extern const struct library library_##id;
 LIBRARIES(LIBRARY_)
 
