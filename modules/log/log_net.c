@@ -8,7 +8,8 @@
  * Sockets of packets (syslog, udp) get one line a packet, many packets a call. A stream (tcp) gets
  * lines with their LF, or each behind its length (RFC 6587) where ?framing=octets is written; what
  * was cut by a connection that broke is sent again from the beginning of its line, so that a line
- * may come twice, but none comes in part.
+ * may come twice, but none comes in part. With ?tls the stream is one of TLS, to whoever has a
+ * certificate for HOST (tls_outgoing_options); nothing is said to anybody else.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
@@ -32,8 +34,9 @@ enum {
     AGAIN_MS = 5,   /* until a receiver that is there, but full, is asked again */
     RETRY_MS = 100, /* until one that is away is tried again; then twice as long, and so on */
     RETRY_MOST = 10000,
-    LAST_MS = 1000, /* how long a worker that ends waits for what is still in its queue */
-    PREFIX = 80     /* what stands in front of a line, at most */
+    SHAKE_MS = 10000, /* a TLS handshake that takes longer is none */
+    LAST_MS = 1000,   /* how long a worker that ends waits for what is still in its queue */
+    PREFIX = 80       /* what stands in front of a line, at most */
 };
 
 enum kind { SYSLOG, UDP, TCP };
@@ -42,7 +45,8 @@ struct sink {
     struct sink *next; /* of `sinks` */
     enum kind kind;
     const char *name; /* for messages */
-    bool octets;
+    bool octets, tls;
+    bt_str host; /* with tls: who it must be */
     int priority;
     union {
         struct sockaddr any;
@@ -54,7 +58,10 @@ struct sink {
     /* Of the worker. */
     int fd; /* -1: not connected */
     bool connecting;
-    int64_t retry_ms; /* the next pause */
+    struct bt_tls_side *side; /* NULL: no handshake was begun, or it is no TLS */
+    bool shaken;              /* it is done */
+    int64_t begun_ms;         /* when the handshake was */
+    int64_t retry_ms;         /* the next pause */
     struct bt_timer *timer;
     bool closing;
     char *queue;
@@ -67,6 +74,7 @@ struct sink {
 static struct sink *sinks; /* of all configurations that are in use */
 
 static void sink_pump(struct sink *);
+static bool sink_ready(struct sink *);
 
 /* ---- the queue: frames of a length (4 bytes) and a text ----
  *
@@ -169,7 +177,8 @@ static void timer_over(void *what)
     struct sink *s = what;
 
     s->timer = NULL;
-    sink_pump(s);
+    if (sink_ready(s)) /* also when no line waits: a handshake goes on */
+        sink_pump(s);
 }
 
 static void wait_for(struct sink *s, int64_t ms)
@@ -178,19 +187,33 @@ static void wait_for(struct sink *s, int64_t ms)
         s->timer = bt_timer_start((bt_duration){ms}, timer_over, s);
 }
 
-/* It is away: later again. What was sent of a line only in part will be sent anew. */
-static void sink_lost(struct sink *s, int error)
+static void hang_up(struct sink *s)
 {
-    bt_log_limited(NULL, BT_ERROR, 60,
-                   "%s cannot be reached (%s); lines wait for it as long as there is room", s->name,
-                   strerror(error));
+    if (s->side != NULL)
+        bt_tls_module()->transport->close(s->side);
+    s->side = NULL;
+    s->shaken = false;
     if (s->fd >= 0)
         close(s->fd);
     s->fd = -1;
     s->connecting = false;
+}
+
+/* It is away: later again. What was sent of a line only in part will be sent anew. */
+static void sink_away(struct sink *s, const char *why)
+{
+    bt_log_limited(NULL, BT_ERROR, 60,
+                   "%s cannot be reached (%s); lines wait for it as long as there is room", s->name,
+                   why);
+    hang_up(s);
     s->sent = s->from;
     wait_for(s, s->retry_ms);
     s->retry_ms = s->retry_ms * 2 > RETRY_MOST ? RETRY_MOST : s->retry_ms * 2;
+}
+
+static void sink_lost(struct sink *s, int error)
+{
+    sink_away(s, strerror(error));
 }
 
 static int dial(const struct sink *s)
@@ -206,6 +229,39 @@ static int dial(const struct sink *s)
     close(fd);
     errno = error;
     return -1;
+}
+
+/* The handshake, which goes on by the timer. true: it is done. */
+static bool sink_secure(struct sink *s)
+{
+    const struct bt_tls *tls = bt_tls_module();
+
+    if (!s->tls || s->shaken)
+        return true;
+    if (s->side == NULL) {
+        s->begun_ms = bt_wall_ms();
+        s->side = tls->own(s->fd, s->host);
+        if (s->side == NULL) {
+            sink_lost(s, ENOMEM);
+            return false;
+        }
+    }
+    switch (tls->shake(s->side)) {
+    case BT_TLS_READY:
+        s->shaken = true;
+        s->retry_ms = RETRY_MS;
+        return true;
+    case BT_TLS_WAIT:
+        if (bt_wall_ms() - s->begun_ms > SHAKE_MS)
+            sink_away(s, "its TLS handshake takes too long");
+        else
+            wait_for(s, AGAIN_MS);
+        return false;
+    case BT_TLS_FAILED:
+        break;
+    }
+    sink_away(s, tls->why(s->side));
+    return false;
 }
 
 /* true: there is a connection that can be written to, perhaps. */
@@ -226,7 +282,7 @@ static bool sink_ready(struct sink *s)
         s->connecting = s->kind == TCP;
     }
     if (!s->connecting)
-        return true;
+        return sink_secure(s);
     p = (struct pollfd){.fd = s->fd, .events = POLLOUT};
     if (poll(&p, 1, 0) == 0) {
         wait_for(s, AGAIN_MS * 4);
@@ -237,8 +293,9 @@ static bool sink_ready(struct sink *s)
         return false;
     }
     s->connecting = false;
-    s->retry_ms = RETRY_MS;
-    return true;
+    if (!s->tls) /* else it has come half of the way */
+        s->retry_ms = RETRY_MS;
+    return sink_secure(s);
 }
 
 /* ---- sending ---- */
@@ -247,9 +304,28 @@ static bool sink_ready(struct sink *s)
 static bool stream_over(const struct sink *s)
 {
     char waste[512];
-    ssize_t n = recv(s->fd, waste, sizeof waste, MSG_DONTWAIT);
+    ssize_t n;
 
+    if (s->side != NULL) {
+        n = bt_tls_module()->transport->read(s->side, waste, sizeof waste);
+        return n == BT_IO_EOF || n == BT_IO_ERROR;
+    }
+    n = recv(s->fd, waste, sizeof waste, MSG_DONTWAIT);
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+/* As send(). */
+static ssize_t stream_send(struct sink *s, const char *at, size_t len)
+{
+    struct iovec piece = {(char *)at, len};
+    ssize_t n;
+
+    if (s->side == NULL)
+        return send(s->fd, at, len, MSG_NOSIGNAL);
+    n = bt_tls_module()->transport->write(s->side, &piece, 1);
+    if (n < 0)
+        errno = n == BT_IO_AGAIN ? EAGAIN : errno != 0 ? errno : ECONNRESET;
+    return n < 0 ? -1 : n;
 }
 
 static void pump_stream(struct sink *s)
@@ -259,7 +335,7 @@ static void pump_stream(struct sink *s)
         return;
     }
     while (s->sent < s->len) {
-        ssize_t n = send(s->fd, s->queue + s->sent, s->len - s->sent, MSG_NOSIGNAL);
+        ssize_t n = stream_send(s, s->queue + s->sent, s->len - s->sent);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -376,9 +452,7 @@ static void sink_close(void *what)
         s->from += frame_len(s, s->from);
     if (lost > 0)
         bt_log_lost(lost);
-    if (s->fd >= 0)
-        close(s->fd);
-    s->fd = -1;
+    hang_up(s);
     free(s->queue);
     s->queue = NULL;
 }
@@ -501,6 +575,28 @@ static void *syslog_open(const struct bt_word *place, const struct bt_log_option
     return s;
 }
 
+/* tls and framing=octets, with & between. */
+static bool take_options(struct sink *s, bt_str options, const struct bt_word *place,
+                         struct bt_error *err)
+{
+    while (options.len > 0) {
+        bt_str one = options;
+
+        options = cut(&one, '&');
+        if (s->kind == TCP && bt_str_eq(one, BT_STR("framing=octets")))
+            s->octets = true;
+        else if (s->kind == TCP && bt_str_eq(one, BT_STR("tls")))
+            s->tls = true;
+        else
+            return bt_complain(err, place,
+                               "'%.*s' is nothing that a log can have; tcp knows ?framing=octets, "
+                               "?tls, and ?tls&framing=octets",
+                               BT_STR_ARGS(one));
+    }
+    return !s->tls || bt_tls_module() != NULL ||
+           bt_complain(err, place, "for ?tls the module tls must be there, and is not");
+}
+
 /* //HOST:PORT, found once, when the configuration is read. */
 static bool find_host(struct sink *s, const struct bt_word *place, struct bt_arena *arena,
                       struct bt_error *err)
@@ -511,13 +607,8 @@ static bool find_host(struct sink *s, const struct bt_word *place, struct bt_are
                     *found;
     int error;
 
-    if (options.len > 0 && s->kind == TCP && bt_str_eq(options, BT_STR("framing=octets")))
-        s->octets = true;
-    else if (options.len > 0)
-        return bt_complain(err, place,
-                           "'%.*s' is nothing that a log can have; tcp knows "
-                           "?framing=octets",
-                           BT_STR_ARGS(options));
+    if (!take_options(s, options, place, err))
+        return false;
     while (host.len > 0 && host.at[0] == '/')
         host = (bt_str){host.at + 1, host.len - 1};
     for (size_t i = host.len; i > 0 && port.at == NULL; i--)
@@ -530,7 +621,8 @@ static bool find_host(struct sink *s, const struct bt_word *place, struct bt_are
     if (host.len == 0 || port.len == 0)
         return bt_complain(err, place,
                            "a host and its port should follow, as in udp://loghost:514");
-    error = getaddrinfo(bt_str_copy(arena, host).at, bt_str_copy(arena, port).at, &hints, &found);
+    s->host = bt_str_copy(arena, host);
+    error = getaddrinfo(s->host.at, bt_str_copy(arena, port).at, &hints, &found);
     if (error != 0)
         return bt_complain(err, place, "%.*s:%.*s cannot be found: %s; write its address",
                            BT_STR_ARGS(host), BT_STR_ARGS(port), gai_strerror(error));
@@ -582,9 +674,10 @@ static const struct bt_log_writer writers[] = {
      .write = sink_write,
      .close = sink_close},
     {.name = "tcp",
-     .place = "//HOST:PORT[?framing=octets]",
+     .place = "//HOST:PORT[?tls][?framing=octets]",
      .doc = "Lines over a connection, which is made anew when it breaks; each ends with LF, or has "
-            "its length in front (RFC 6587).",
+            "its length in front (RFC 6587). With tls (?tls&framing=octets for both) over TLS, to "
+            "whoever has a certificate for HOST.",
      .open = tcp_open,
      .write = sink_write,
      .close = sink_close},

@@ -274,7 +274,7 @@ bool aia_fetch(struct aia_wait *wait, const X509 *cert, struct bt_txn *txn)
 {
     if (wait->place != NULL)
         return true;
-    if (tls_conf->aia == AIA_OFF || wait->tries >= TRIES || cert == NULL)
+    if (txn == NULL || tls_conf->aia == AIA_OFF || wait->tries >= TRIES || cert == NULL)
         return false;
     wait->txn = txn;
     wait->tries++;

@@ -523,6 +523,16 @@ struct bt_tls_side *origin_connect(struct bt_txn *txn, int fd, bt_str host)
                       bt_str_printf(bt_txn_arena(txn), "%.*s:%u", BT_STR_ARGS(host), bt_port(txn)));
 }
 
+struct bt_tls_side *origin_own(int fd, bt_str host)
+{
+    static char key[300];
+    int len = snprintf(key, sizeof key, "!%.*s", BT_STR_ARGS(host)); /* '!': of no exchange */
+
+    if (tls_conf->outgoing.ctx == NULL || len >= (int)sizeof key)
+        return side_disabled(fd);
+    return connect_to(NULL, fd, &tls_conf->outgoing, host, (bt_str){key, (size_t)len});
+}
+
 struct bt_tls_side *origin_parent(struct bt_txn *txn, int fd, const struct bt_parent *parent)
 {
     const struct tls_outgoing *out = parent->tls->context;

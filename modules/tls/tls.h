@@ -175,6 +175,7 @@ const struct pem *serve_ca(unsigned port);
 BT_MUST bool origin_setup(struct bt_arena *, struct bt_error *);
 BT_MUST bool origin_start(void);
 struct bt_tls_side *origin_connect(struct bt_txn *, int fd, bt_str host);
+struct bt_tls_side *origin_own(int fd, bt_str host);
 struct bt_tls_side *origin_parent(struct bt_txn *, int fd, const struct bt_parent *);
 bt_str origin_key(struct bt_txn *, bt_str host);
 bool origin_proven(const struct bt_tls_side *);

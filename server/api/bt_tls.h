@@ -94,6 +94,9 @@ struct bt_tls {
     /* The same towards a parent of bt_route.h, by parent->tls, whose .context this module has set in its
      * .setup. Nothing is forgiven to it but what its own words forgive. */
     struct bt_tls_side *(*parent)(struct bt_txn *, int fd, const struct bt_parent *);
+    /* The same for a connection of the server's own, which no exchange has asked for (logs): rules that
+     * forgive are not asked. */
+    struct bt_tls_side *(*own)(int fd, bt_str host);
     /* Go on with the handshake, either side. Calls nobody; with WAIT, call it again when the socket is
      * readable or writable. READY stands: the other side is who it must be, or the rules forgive that
      * it is not. */
@@ -126,6 +129,9 @@ struct bt_tls_port {
     bt_str clientca, cafile, capath, crlfile, dh, flags;
     bool default_ca; /* tls-default-ca */
 };
+/* From .setup on: the module that speaks TLS; NULL: none is loaded. */
+BT_API const struct bt_tls *bt_tls_module(void);
+
 /* From .setup on. Number i is that of the port in accept(); plain http ports are among them. */
 BT_API size_t bt_tls_ports(const struct bt_tls_port **);
 

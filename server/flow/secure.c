@@ -15,6 +15,7 @@
 #include "flow/core.h"
 #include "flow/route.h"
 #include "plug/generation.h"
+#include "plug/registry.h"
 
 const struct bt_tls *secure_tls(void)
 {
@@ -31,6 +32,21 @@ const struct bt_tls *secure_tls(void)
     }
     looked = true;
     return found;
+}
+
+/* In a setup the list of modules is not done yet, but those that are sure to come are known. */
+const struct bt_tls *bt_tls_module(void)
+{
+    const struct bt_module *const *modules;
+    size_t n;
+
+    if (generation_current->n_modules > 0)
+        return secure_tls();
+    n = registry_modules(generation_current->registry, &modules);
+    for (size_t i = 0; i < n; i++)
+        if (modules[i]->size > offsetof(struct bt_module, tls) && modules[i]->tls != NULL)
+            return modules[i]->tls;
+    return NULL;
 }
 
 /* ---- clients ---- */
