@@ -425,6 +425,28 @@ static void open_own(lua_State *L)
     }
 }
 
+static struct kind kind_find(lua_State *L, const char *name)
+{
+    struct kind kind;
+
+    luaL_getmetatable(L, name);
+    kind.at = lua_topointer(L, -1);
+    kind.ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    return kind;
+}
+
+static void find_own(lua_State *L)
+{
+    struct state *state = state_of(L);
+
+    state->txn_kind = kind_find(L, "txn");
+    state->verdict_kind = kind_find(L, "verdict");
+    verdict_allow(L);
+    state->allow = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_newtable(L);
+    state->objects = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
 /* ---- Lua's ---- */
 
 static const char *const charged_strings[] = {"reverse", "lower",  "upper", "byte",
@@ -506,6 +528,7 @@ int bind_open(lua_State *L)
     luaL_setfuncs(L, own, 0);
     lua_pop(L, 1);
     open_own(L);
+    find_own(L);
     return 0;
 }
 

@@ -275,6 +275,7 @@ static void state_close(struct state *state)
         state->spare = spare->next;
         free(spare);
     }
+    free(state->places);
     free(state->hooks[0].row);
     free(state->env);
     free(state->acl);

@@ -44,6 +44,13 @@ struct state {
     const void *refused_at;  /* what guard_alloc() refused last */
     size_t refused;
     unsigned users; /* calls under way, exchanges that have an object in it, and being current */
+    struct kind {   /* of objects that are met in each exchange: found without their names */
+        const void *at; /* the metatable */
+        int ref;
+    } txn_kind, verdict_kind;
+    int allow;   /* ref of bt.allow() */
+    int objects; /* ref of the table of exchanges' objects; free places in it: */
+    unsigned *places, n_places, room, top;
     struct hooks hooks[HOOK_END];
     struct env {
         const struct file *file;
@@ -186,7 +193,7 @@ struct named {
 struct exchange {
     struct bt_txn *txn;
     struct state *state; /* of `ref`; NULL: there is no object */
-    int ref;             /* its userdata */
+    unsigned place;      /* its userdata, in state->objects */
     struct object *object;
     struct call *call;    /* of a hook, under way */
     unsigned next;        /* in the chain of the hook under way */
@@ -194,7 +201,24 @@ struct exchange {
     struct named *values; /* for %{name}lua */
 };
 struct exchange *exchange_of(struct bt_txn *);
-void exchange_push(lua_State *, struct bt_txn *);   /* its userdata */
+void exchange_push(lua_State *, struct bt_txn *); /* its userdata */
+/* Is that at the stack one of the kind? */
+static inline bool kind_is(lua_State *L, int at, const struct kind *kind)
+{
+    bool is;
+
+    if (lua_type(L, at) != LUA_TUSERDATA || !lua_getmetatable(L, at))
+        return false;
+    is = lua_topointer(L, -1) == kind->at;
+    lua_pop(L, 1);
+    return is;
+}
+static inline void kind_set(lua_State *L, const struct kind *kind) /* of what is on the top */
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, kind->ref);
+    lua_setmetatable(L, -2);
+}
+int verdict_allow(lua_State *);                     /* makes the object of bt.allow() */
 struct bt_txn *exchange_check(lua_State *, int at); /* argument: an exchange that is still there */
 
 /* For %{name}lua. Both are copied. */

@@ -1,6 +1,7 @@
 /* txn.c - `txn` of scripts: every field of every module by its name, and what can be set.
  *
- * txn["client.addr"] and txn.client.addr are the same; the second makes a small object for the group.
+ * txn.client_addr, txn["client.addr"] and txn.client.addr are the same; the last one makes a small object
+ * for the group.
  * Nothing is built in advance: a name is looked up in the registry of fields when it is read.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
@@ -37,14 +38,33 @@ static enum bt_phase phase_of(enum hook hook)
     return phases[hook];
 }
 
+/* inet_ntop() does it with printf(). */
+static size_t print_v4(char *to, const struct in_addr *addr)
+{
+    const unsigned char *byte = (const unsigned char *)addr;
+    char *at = to;
+
+    for (int i = 0; i < 4; i++) {
+        if (byte[i] >= 100)
+            *at++ = (char)('0' + byte[i] / 100);
+        if (byte[i] >= 10)
+            *at++ = (char)('0' + byte[i] / 10 % 10);
+        *at++ = (char)('0' + byte[i] % 10);
+        *at++ = '.';
+    }
+    return (size_t)(at - to) - 1;
+}
+
 static void push_addr(lua_State *L, const struct sockaddr *addr)
 {
     char text[INET6_ADDRSTRLEN] = "";
 
-    if (addr->sa_family == AF_INET)
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)addr)->sin_addr, text,
-                  sizeof text);
-    else if (addr->sa_family == AF_INET6)
+    if (addr->sa_family == AF_INET) {
+        lua_pushlstring(
+            L, text, print_v4(text, &((const struct sockaddr_in *)(const void *)addr)->sin_addr));
+        return;
+    }
+    if (addr->sa_family == AF_INET6)
         inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr, text,
                   sizeof text);
     if (text[0] != '\0')
@@ -85,6 +105,20 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
+static void want(const char *name, size_t len)
+{
+    char text[100];
+    const char *dot = memchr(name, '.', len), *mark = memchr(name, '_', len);
+
+    if (dot != NULL)
+        (void)bt_field_find((bt_str){name, len});
+    if (dot != NULL || mark == NULL || len >= sizeof text)
+        return;
+    memcpy(text, name, len);
+    text[mark - name] = '.';
+    (void)bt_field_find((bt_str){text, len});
+}
+
 /* Each dotted name of the text, and what follows its dots: txn.geo.country is geo.country. */
 void fields_want(bt_str source)
 {
@@ -95,9 +129,8 @@ void fields_want(bt_str source)
         while (i < source.len && is_name(source.at[i]))
             i++;
         for (size_t at = from; at < i && i - from < 100; at++)
-            if ((at == from || source.at[at - 1] == '.') && source.at[at] != '.' &&
-                memchr(source.at + at, '.', i - at) != NULL)
-                (void)bt_field_find((bt_str){source.at + at, i - at});
+            if ((at == from || source.at[at - 1] == '.') && source.at[at] != '.')
+                want(source.at + at, i - at);
         i += i == from;
     }
 }
@@ -163,6 +196,20 @@ static const char *field_name(const char *key)
     return key;
 }
 
+/* Also "client_addr" for client.addr. */
+static const struct bt_field *field_of(const char *key, size_t len)
+{
+    char text[64];
+    const char *name = field_name(key), *mark = strchr(name, '_');
+    const struct bt_field *field = bt_field_find((bt_str){name, strlen(name)});
+
+    if (field != NULL || mark == NULL || len >= sizeof text || name != key)
+        return field;
+    memcpy(text, key, len);
+    text[mark - key] = '.';
+    return bt_field_find((bt_str){text, len});
+}
+
 static int push_ctx(lua_State *L)
 {
     if (lua_getiuservalue(L, 1, 1) == LUA_TTABLE)
@@ -178,8 +225,8 @@ static int txn_index(lua_State *L)
 {
     struct bt_txn *txn = exchange_check(L, 1);
     size_t len;
-    const char *key = luaL_checklstring(L, 2, &len), *name;
-    const struct bt_field *field = NULL;
+    const char *key = luaL_checklstring(L, 2, &len);
+    const struct bt_field *field;
 
     lua_settop(L, 2);
     lua_pushvalue(L, 2);
@@ -199,8 +246,7 @@ static int txn_index(lua_State *L)
         lua_pushinteger(L, bt_status(txn));
         return 1;
     }
-    name = field_name(key);
-    field = bt_field_find((bt_str){name, strlen(name)});
+    field = field_of(key, len);
     lua_pushvalue(L, 2);
     if (field != NULL)
         lua_pushlightuserdata(L, (void *)(uintptr_t)field);
@@ -333,8 +379,8 @@ static int set_peer(lua_State *L)
 #define IN_CHANGING (IN(REQUEST) | IN(LOOKUP) | IN(UPSTREAM))
 static const struct binding rows[] = {
     {"__index", IN_ANY, "txn[name] -> value",
-     "Any field (see the list of fields), as text or number; nil: there is none. Also with a dot between "
-     "its parts, txn.client.addr. Short names: method, url, scheme, host, port, path, ip, user, id, "
+     "Any field (see the list of fields), as text or number; nil: there is none: txn.client_addr, or "
+     "txn[\"client.addr\"], or txn.client.addr. Short names: method, url, scheme, host, port, path, ip, user, id, "
      "listener, sni. txn.status is that of the answer at hand; 0: there is none. A field that is not known yet in that hook is an error.",
      "bt.log(txn.client.addr .. \" \" .. txn[\"req.host\"] .. \" \" .. txn.method)", txn_index},
     {"__newindex", IN_ANY, NULL, NULL, NULL, txn_newindex},

@@ -8,18 +8,18 @@
 
 #include "state.h"
 
-enum kind { ALLOW, DENY, ANSWER };
+enum verdict_is { ALLOW, DENY, ANSWER };
 static const char *const kind_names[] = {"bt.allow", "bt.deny", "bt.redirect or bt.respond"};
 
 struct verdict {
-    enum kind kind;
+    enum verdict_is kind;
     int status; /* 0: the page's own */
     /* In text[], one after the other; of a denial page and reason, of an answer fields and body. */
     size_t first, second;
     char text[];
 };
 
-static struct verdict *verdict_new(lua_State *L, enum kind kind, int status, bt_str first,
+static struct verdict *verdict_new(lua_State *L, enum verdict_is kind, int status, bt_str first,
                                    bt_str second)
 {
     struct verdict *verdict = lua_newuserdatauv(L, sizeof *verdict + first.len + second.len, 0);
@@ -29,7 +29,7 @@ static struct verdict *verdict_new(lua_State *L, enum kind kind, int status, bt_
         memcpy(verdict->text, first.at, first.len);
     if (second.len > 0)
         memcpy(verdict->text + first.len, second.at, second.len);
-    luaL_setmetatable(L, "verdict");
+    kind_set(L, &state_of(L)->verdict_kind);
     return verdict;
 }
 
@@ -93,9 +93,16 @@ static void options_known(lua_State *L, const char *const *known)
 
 /* ---- the functions ---- */
 
-static int allow(lua_State *L)
+int verdict_allow(lua_State *L)
 {
     verdict_new(L, ALLOW, 0, BT_STR_NONE, BT_STR_NONE);
+    return 1;
+}
+
+/* All are the same. */
+static int allow(lua_State *L)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, state_of(L)->allow);
     return 1;
 }
 
@@ -273,7 +280,7 @@ void verdict_take(lua_State *L, struct call *call)
 
     if (lua_isnoneornil(L, 2))
         return;
-    verdict = luaL_testudata(L, 2, "verdict");
+    verdict = kind_is(L, 2, &state_of(L)->verdict_kind) ? lua_touserdata(L, 2) : NULL;
     if (verdict == NULL)
         luaL_error(L, "%s must return a verdict (bt.allow(), bt.deny{}, ...) or nothing, not %s",
                    hook_name(hook), luaL_typename(L, 2));
