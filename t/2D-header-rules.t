@@ -134,7 +134,7 @@ for my $turn ('from the origin', 'out of the cache') {
     is $answer->header('X-Checked'), '127.0.0.1 200 o', 'added; codes see what came';
 }
 is $origin->hits('/kept'), 1, 'it was a hit';
-is sent($down, '/track')->header('Set-Cookie'), undef, 'by what the answer says';
+is sent($down, '/track')->header('Set-Cookie'), 'a=1', 'by what the answer says, each cookie for itself';
 my $own = sent($down, '/forbidden');
 is $own->status, 403, 'an answer of our own';
 is $own->header('Server'), 'hidden', 'obeys, too';
@@ -204,6 +204,21 @@ sent($big, '/big', 'X-Long' => 'l' x 4000, map { ("X-$_" => 1) } 1 .. 80);
 is seen('/big', "X-$_"), $long, "X-$_: many small ones may become large" for 1, 80;
 is length seen('/big', 'X-Cut'), 8192, 'what codes bring is cut off';
 
+# --- cookies, each for itself; a pattern with a blank in brackets -----------------------------------
+
+my $jar = proxy(<<'CONF');
+acl tracks rep_header Set-Cookie (^|[ ;])track=
+acl mobile browser Phone[ /]7
+reply_header_access Set-Cookie deny tracks
+http_access deny mobile
+http_access allow all
+CONF
+my $baker = origin('*' => { body => 'x', 'Set-Cookie' => ['lang=de', 'track=2', 'a=b; track=3', 'untrack=4'] });
+my $cookies = get($jar, $baker->url('/'));
+is join('|', $cookies->headers('Set-Cookie')), 'lang=de|untrack=4', 'of several cookies those that a rule names are taken out, and no others';
+is get($jar, $baker->url('/'), headers => { 'User-Agent' => 'Phone 7' })->status, 403, 'a blank within brackets is a part of a pattern';
+is get($jar, $baker->url('/'), headers => { 'User-Agent' => 'Phone' })->status, 200, '... and is needed';
+
 # --- lines that cannot be -------------------------------------------------------------------------
 
 sub says
@@ -233,5 +248,8 @@ says('request_header_access X-A', 1, 'missing');
 says('reply_header_add X-A', 1, 'missing');
 says('request_header_replace X-A b', 24, 'no line of \*_header_access names X-A', 0);
 says('request_header_access Content-Length deny all', 23, 'changes nothing', 0);
+says('acl cut req_header X-A a[ ]b[ c', 24, 'unmatched \[.*a blank ends the value');
+says('acl cut url_regex /a[ ]b', 19, 'unmatched \[.*a blank ends the value');
+says('acl cut browser a[ ]b', 17, 'taken as a part of it', 0);
 says('request_header_add X-A "%>Hs"', 24, 'not known yet when the request leaves', 0);
 done;

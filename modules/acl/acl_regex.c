@@ -342,7 +342,7 @@ static const struct bt_acl_type types[] = {
      .compile_all = plain_compile,
      .match_all = peer_match,
      .cost = 2},
-    TYPE("browser", "regex...", BT_AT_REQUEST, plain_compile, browser_match,
+    TYPE("browser", "pattern...", BT_AT_REQUEST, plain_compile, browser_match,
          "The User-Agent header matches."),
     TYPE("referer_regex", "regex...", BT_AT_REQUEST, plain_compile, referer_match,
          "The Referer header matches."),
@@ -350,9 +350,9 @@ static const struct bt_acl_type types[] = {
          "The request's Content-Type matches."),
     TYPE("rep_mime_type", "regex...", BT_AT_RESPONSE, plain_compile, rep_mime_match,
          "The response's Content-Type matches."),
-    TYPE("req_header", "word regex...", BT_AT_REQUEST, header_compile, req_header_match,
+    TYPE("req_header", "word pattern...", BT_AT_REQUEST, header_compile, req_header_match,
          "A header of the request matches: NAME, then patterns."),
-    TYPE("rep_header", "word regex...", BT_AT_RESPONSE, header_compile, rep_header_match,
+    TYPE("rep_header", "word pattern...", BT_AT_RESPONSE, header_compile, rep_header_match,
          "A header of the response matches: NAME, then patterns."),
 };
 

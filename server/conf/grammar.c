@@ -539,6 +539,22 @@ static bool take_flag(struct walk *walk, const struct bt_word *word)
     return true;
 }
 
+/* The words of a pattern that blanks within brackets have cut, as one again. How many they are. */
+static size_t take_cut(struct walk *walk, const struct node *node, struct bt_word *word)
+{
+    size_t n = 1;
+
+    for (; value_cut(&node->type, word) && walk->i + n < walk->n; n++)
+        word->text = bt_str_printf(walk->of->arena, "%s %s", word->text.at,
+                                   walk->word[walk->i + n].text.at);
+    if (n > 1)
+        bt_caution(walk->err, word,
+                   "the blank in %s is taken as a part of it, since it stands in brackets; "
+                   "[[:space:]] would be clear",
+                   complain_word(walk->err, word->text));
+    return n;
+}
+
 /* One word for a value. `more`: other values can follow. */
 static void take_value(struct walk *walk, const struct node *node, bool more)
 {
@@ -555,6 +571,7 @@ static void take_value(struct walk *walk, const struct node *node, bool more)
         return;
     }
     const struct bt_word *unit = unit_word(walk, node, more);
+    size_t n = how_at(walk, walk->i) == FILE_PLAIN ? take_cut(walk, node, &word) : 1;
     if (!value_check(&node->type, &of, &word, unit, &used, walk->err)) {
         walk->good = false;
     } else {
@@ -566,7 +583,7 @@ static void take_value(struct walk *walk, const struct node *node, bool more)
             walk->good &= walk->of->format(walk->of->ctx, &word, word.text, walk->err);
     }
     words_add(&walk->args, &word, &walk->word[walk->i]);
-    walk->i += used ? 2 : 1;
+    walk->i += used ? 2 : n;
 }
 
 static void walk_value(struct walk *walk, const struct node *node, bool more)

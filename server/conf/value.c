@@ -31,6 +31,7 @@ static const struct {
     {"addr", VALUE_ADDR, "an IP address"},
     {"host", VALUE_HOST, "a host name or an IP address"},
     {"regex", VALUE_REGEX, "a regular expression"},
+    {"pattern", VALUE_PATTERN, "a regular expression"},
     {"command", VALUE_COMMAND, "a program"},
     {"text", VALUE_TEXT, "text"},
     {"format", VALUE_FORMAT, "a log format"},
@@ -340,17 +341,38 @@ static bool host_fine(bt_str host)
     return letters;
 }
 
+/* Does it end in the middle of a bracket expression (POSIX 9.3.5)? */
+static bool bracket_open(const char *at)
+{
+    for (; *at != '\0'; at++) {
+        if (*at == '\\' && at[1] != '\0')
+            at++;
+        if (*at != '[')
+            continue;
+        at += at[1] == '^' ? 2 : 1;
+        at += *at == ']';
+        at = strchr(at, ']');
+        if (at == NULL)
+            return true;
+    }
+    return false;
+}
+
+bool value_cut(const struct value_type *type, const struct bt_word *word)
+{
+    return type->kind == VALUE_PATTERN && bracket_open(word->text.at);
+}
+
 static bool regex_check(const struct value_of *of, const struct bt_word *word, struct bt_error *err)
 {
     struct regex_error why = {.offset = 0};
 
     if (regex_fine(word->text, of->nocase ? (unsigned)REGEX_NOCASE : 0u, &why))
         return true;
-    const char *at = word->text.at;
-    bool cut = strrchr(at, '[') != NULL && strchr(strrchr(at, '['), ']') == NULL;
     return bt_complain(err, word, "%s is no regular expression: %s, at byte %zu%s",
                        complain_word(err, word->text), why.text, why.offset + 1,
-                       cut ? "; a blank ends the value: write [[:space:]] for it, or use a list "
+                       bracket_open(word->text.at)
+                           ? "; a blank ends the value: write [[:space:]] for it, or use a list "
                              "file"
                            : "");
 }
@@ -401,6 +423,7 @@ bool value_check(const struct value_type *type, const struct value_of *of, struc
     case VALUE_HOST:
         return host_fine(word->text) || expected(type, of, word, err);
     case VALUE_REGEX:
+    case VALUE_PATTERN:
         return regex_check(of, word, err);
     case VALUE_COMMAND:
         return command_check(word, err);

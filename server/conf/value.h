@@ -19,6 +19,7 @@ enum value_kind {
     VALUE_ADDR,
     VALUE_HOST,
     VALUE_REGEX,
+    VALUE_PATTERN, /* a regex for texts that may hold blanks: see value_cut() */
     VALUE_COMMAND,
     VALUE_TEXT,
     VALUE_FORMAT
@@ -51,6 +52,10 @@ bool value_fits(const struct value_type *, const struct bt_word *);
  * cannot be a unit; *used says that it was taken as one. false: complaints were made. */
 BT_MUST bool value_check(const struct value_type *, const struct value_of *, struct bt_word *word,
                          const struct bt_word *unit, bool *used, struct bt_error *);
+
+/* Was this pattern cut in two by a blank within brackets ("(^|[" of "(^|[ ;])a=")? Of URLs, which hold
+ * no blanks, that is a mistake, and value_check() says so; of other texts what follows belongs to it. */
+bool value_cut(const struct value_type *, const struct bt_word *);
 
 /* Store a canonical value as its C type. */
 void value_store(const struct value_type *, const struct bt_word *, void *field);

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/table.h"
 #include "bt.h"
+#include "plug/acl.h"
 
 enum {
     VALUE_MAX = 8192, /* bytes of an added value; what codes make beyond that is cut off */
@@ -358,12 +359,38 @@ bool header_rules_pass(const struct header_pass *pass, enum header_id id, bt_str
     return pass == NULL || (passes(pass, id, header_name(id), &sent) && sent.at == value.at);
 }
 
+/* Each Set-Cookie stands for itself (RFC 9110 5.3): ACLs about them are asked of each alone, so that
+ * the one that is denied takes no other with it. */
+static bool cookie_passes(const struct header_pass *pass, struct head_field *field, bt_str *value)
+{
+    struct acl_memo **memo = acl_memo_place(pass->txn), *said = *memo;
+    struct head *rep = &pass->txn->rep;
+    bool good;
+
+    for (unsigned i = 0; i < rep->n; i++)
+        if (rep->field[i].id == HEADER_SET_COOKIE && &rep->field[i] != field)
+            rep->field[i].id = HEADER_COUNT; /* is nobody's */
+    *memo = NULL;
+    good = passes(pass, HEADER_SET_COOKIE, field->name, value);
+    *memo = said;
+    for (unsigned i = 0; i < rep->n; i++)
+        if (rep->field[i].id == HEADER_COUNT)
+            rep->field[i].id = HEADER_SET_COOKIE;
+    return good;
+}
+
 void header_rules_fields(const struct header_pass *pass, struct writer *w, const struct head *head)
 {
+    const struct header_rule *rule = pass->rules->by_id[HEADER_SET_COOKIE];
+    bool cookies = rule != NULL && rule->access != NULL && head == &pass->txn->rep &&
+                   head_find(head, BT_STR("Set-Cookie"), 1).at != NULL;
+
     for (unsigned i = 0; i < head->n; i++) {
-        const struct head_field *field = &head->field[i];
+        struct head_field *field = &head->field[i];
         bt_str value = field->value;
-        if (!field->drop && passes(pass, field->id, field->name, &value))
+        if (!field->drop && (cookies && field->id == HEADER_SET_COOKIE
+                                 ? cookie_passes(pass, field, &value)
+                                 : passes(pass, field->id, field->name, &value)))
             writer_field(w, field->name, value);
     }
 }
