@@ -105,9 +105,6 @@ sub refused
 refused($_) for split /\n/, <<'LINES';
 icap_enable on
 ecap_enable on
-tcp_outgoing_tos 0x20 lan
-tcp_outgoing_mark 0x1 lan
-mark_client_packet 0x1 lan
 mark_client_connection 0x1/0xff lan
 ftp_port 127.0.0.1:2121
 sslcrtvalidator_program /bin/true
@@ -173,7 +170,6 @@ icap_service s respmod_precache 0 icap://127.0.0.1:1344/y max-conn=5
 icap_service_failure_limit 10 in 30 seconds
 adaptation_access s allow lan
 minimum_direct_hops 4
-qos_flows tos local-hit=0x30
 cpu_affinity_map process_numbers=1,2 cores=1,3
 pipeline_prefetch 3
 wccp2_service standard 0 password=x

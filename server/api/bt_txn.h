@@ -99,6 +99,10 @@ BT_API bt_str bt_who(struct bt_txn *, enum bt_who);
  * returns BROKEN, which ends the list: who must log in is asked before anything else is tried. */
 BT_API enum bt_match bt_login(struct bt_txn *);
 
+/* The firewall mark (SO_MARK) of packets to the origin, whatever tcp_outgoing_mark says. Until phase
+ * UPSTREAM. */
+BT_API void bt_mark_set(struct bt_txn *, uint32_t mark);
+
 /* ---- notes: key and value on an exchange, or on its client's connection ---- */
 
 enum bt_note { BT_NOTE_EXCHANGE, BT_NOTE_CLIENT };

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "flow/access.h"
 #include "flow/bump.h"
+#include "flow/marks.h"
 #include "flow/txn.h"
 #include "flow/upgrade.h"
 #include "plug/acl.h"
@@ -26,6 +27,7 @@ enum go step_adapt(struct bt_txn *txn)
         if (!pass)
             return go;
     }
+    marks_admitted(txn);
     if (upgrade_decide(txn) == GO_WAIT)
         return GO_WAIT;
     txn->hooks_done = false;

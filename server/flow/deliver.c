@@ -7,6 +7,7 @@
 #include "flow/access.h"
 #include "flow/core.h"
 #include "flow/limits.h"
+#include "flow/marks.h"
 #include "flow/pace.h"
 #include "flow/serve.h"
 #include "flow/session.h"
@@ -204,6 +205,7 @@ enum go step_deliver(struct bt_txn *txn)
             return go;
         if (pace_room(txn, PACE_BOTH, body_ahead(txn)) == 0)
             return deliver_wait(txn);
+        marks_answer(txn, false);
         deliver_begin(txn);
     }
     for (;;) {

@@ -178,14 +178,6 @@ FIELD(local_name)
     return text(out, bt_port_name(txn));
 }
 
-/* Squid prints marks of sockets so; we set none. */
-FIELD(zero_mark)
-{
-    (void)txn;
-    (void)arg;
-    return text(out, BT_STR("0x0"));
-}
-
 FIELD(proxied_header)
 {
     bt_str value;

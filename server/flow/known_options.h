@@ -123,11 +123,6 @@ static const struct bt_option affinity_options[] = {
     OPTION("cores", "word"),
 };
 
-static const struct bt_option qos_options[] = {
-    OPTION("local-hit", "word"), OPTION("sibling-hit", "word"), OPTION("parent-hit", "word"),
-    OPTION("miss", "word"),      FLAG("disable-preserve-miss"), OPTION("miss-mask", "word"),
-};
-
 static const struct bt_option wccp2_service_options[] = {
     OPTION("password", "word"),
 };

@@ -9,23 +9,8 @@ KNOWN("neighbor_type_domain", "word parent|sibling word...",
     KNOWN("minimum_direct_rtt", "int(0..)", "nobody measures how far origins are"),
 
     /* ---- addresses and marks of connections ---- */
-    UNBUILT_RULES("tcp_outgoing_tos", "word fastacls", NULL, BT_AT_UPSTREAM,
-                  "the network may route or allow by the mark that is missing"),
-    ALIAS("tcp_outgoing_ds", "tcp_outgoing_tos"), ALIAS("tcp_outgoing_dscp", "tcp_outgoing_tos"),
-    UNBUILT_RULES("tcp_outgoing_mark", "word fastacls", NULL, BT_AT_UPSTREAM,
-                  "the firewall may route or allow by the mark that is missing"),
-    UNBUILT_RULES("mark_client_packet", "word fastacls", NULL, BT_AT_REQUEST,
-                  "the firewall may route or allow by the mark that is missing"),
-    ALIAS("clientside_mark", "mark_client_packet"),
     UNBUILT_RULES("mark_client_connection", "word fastacls", NULL, BT_AT_REQUEST,
                   "the firewall may route or allow by the mark that is missing"),
-    KNOWN_RULES("clientside_tos", "word fastacls", NULL, BT_AT_REQUEST,
-                "packets to clients carry no class of service"),
-    {.name = "qos_flows",
-     .args = "[tos|mark] options",
-     .options = BT_ROWS(qos_options),
-     .status = BT_IGNORED,
-     .note = "packets to clients carry no class of service"},
 
     /* ---- other ports ---- */
     {.name = "ftp_port",

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/str.h"
 #include "flow/core.h"
+#include "flow/marks.h"
 #include "flow/outgoing.h"
 #include "flow/route.h"
 #include "stat/counts.h"
@@ -136,7 +137,8 @@ void pinned_drop(struct session *s)
 /* Only an address that the rules were asked about, and from the address that they want. */
 static bool still_right(struct bt_txn *txn, const struct idle_peer *peer)
 {
-    if (!bt_str_eq((bt_str){peer->key, peer->key_len}, route_key(txn)))
+    if (!bt_str_eq((bt_str){peer->key, peer->key_len}, route_key(txn)) ||
+        !marks_same(peer->marks, marks_out(txn)))
         return false;
     for (size_t i = 0; i < route_n_addrs(txn); i++)
         if (addr_same(route_addr(txn, i), &peer->addr.any, true)) {

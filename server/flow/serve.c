@@ -17,6 +17,7 @@
 #include "flow/core.h"
 #include "flow/ghost.h"
 #include "flow/limits.h"
+#include "flow/marks.h"
 #include "flow/pace.h"
 #include "flow/session.h"
 #include "http/date.h"
@@ -152,6 +153,7 @@ static void serve_head(struct bt_txn *txn)
     if (!txn->upload_over)
         txn->keep_client = false;
     txn->head_sent = true;
+    marks_answer(txn, !s->parted);
     txn->client->head(txn, length);
 }
 

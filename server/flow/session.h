@@ -33,6 +33,7 @@ struct session {
     struct pinned *pinned;          /* an origin connection of this client alone; NULL: none */
     struct proxied *proxied;        /* what its PROXY header said; NULL: it had none */
     struct inside *inside;          /* it is within a CONNECT that was bumped; NULL: it is not */
+    struct marks marks;             /* of packets to the client */
     uint32_t crowd;                 /* limits.c: where its address is counted; 0: it is not */
     uint16_t port;                  /* number in flow_ports() */
     bool running, again;            /* its driver is on the stack; somebody wants another look */

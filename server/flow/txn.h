@@ -36,6 +36,7 @@
 #include "net/dial.h"
 #include "net/idle.h"
 #include "net/loop.h"
+#include "net/marks.h"
 #include "net/resolve.h"
 #include "http/write.h"
 #include "plug/acl.h"
@@ -153,8 +154,8 @@ struct bt_txn {
     struct overlay *overlay;       /* what the origin gets instead (heads.c); NULL: the request */
     size_t overlay_bytes;          /* room for it, at most */
     struct bt_cache_wish *cache_wish; /* NULL: there is none */
-    struct overlay *reply_hidden;  /* what the client does not get of the response's head */
-    bool req_marked;               /* its hop-by-hop fields are dropped */
+    struct overlay *reply_hidden;     /* what the client does not get of the response's head */
+    bool req_marked;                  /* its hop-by-hop fields are dropped */
 
     /* The way up. */
     struct resolve *resolve; /* NULL: the host is an address, or nobody asked yet */
@@ -170,6 +171,8 @@ struct bt_txn {
     const struct sockaddr *from_v4, *from_v6; /* tcp_outgoing_address; NULL: the kernel chooses */
     bool from_known;                          /* it was asked */
     bool spoofs;                              /* it is the client's */
+    struct marks marks;                       /* of the connection; none where nobody says any */
+    bool marks_known, mark_said;              /* it was asked; bt_mark_set() has said it */
     bool pin;                                 /* a login is bound to the connection */
     struct txn_server {
         union {

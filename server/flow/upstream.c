@@ -18,6 +18,7 @@
 #include "flow/fetch.h"
 #include "flow/fields.h"
 #include "flow/header_rules.h"
+#include "flow/marks.h"
 #include "flow/outgoing.h"
 #include "flow/own.h"
 #include "flow/pinned.h"
@@ -182,7 +183,7 @@ static bool origin_kept(struct bt_txn *txn)
         return false; /* it may have gone stale, and this request cannot be sent twice */
     for (size_t i = 0; i < route_n_addrs(txn); i++) {
         const struct sockaddr *addr = route_addr(txn, i);
-        struct idle_which which = {addr, outgoing_for(txn, addr), route_key(txn)};
+        struct idle_which which = {addr, outgoing_for(txn, addr), route_key(txn), marks_out(txn)};
         struct origin *origin = idle_take(&which);
         if (origin != NULL) {
             origin_attach(txn, origin);
@@ -223,6 +224,7 @@ static enum dial_result dial_begin(struct bt_txn *txn)
     txn->dial->from_v4 = txn->from_v4;
     txn->dial->from_v6 = txn->from_v6;
     txn->dial->transparent = txn->spoofs;
+    txn->dial->marks = marks_out(txn);
     txn->time.dial = clock_us();
     return dial_start(txn->dial, addrs, route_n_addrs(txn),
                       parent != NULL ? parent->connect_timeout : core->connect_timeout, dial_over);
@@ -244,7 +246,8 @@ static enum go origin_dial(struct bt_txn *txn)
     }
     if (txn->dial->fd < 0)
         return dial_failed(txn);
-    struct idle_which which = {txn->dial->addr, outgoing_for(txn, txn->dial->addr), route_key(txn)};
+    struct idle_which which = {txn->dial->addr, outgoing_for(txn, txn->dial->addr), route_key(txn),
+                               marks_out(txn)};
     origin_attach(txn, origin_new(txn->dial->fd, &which));
     route_opened(txn, txn->origin);
     txn->dial = NULL; /* a second try dials anew */

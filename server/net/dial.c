@@ -115,6 +115,8 @@ static int begin(const struct dial *d, int fd, const struct sockaddr *addr)
     const int on = 1;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (!marks_same(d->marks, (struct marks){0}))
+        marks_put(fd, addr->sa_family, (struct marks){0}, d->marks);
     if (from != NULL) {
         /* The port is chosen by connect(), so that the same one serves for many destinations. */
         setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "net/loop.h"
+#include "net/marks.h"
 
 enum dial_result { DIAL_DONE, DIAL_FAILED, DIAL_WAIT };
 enum dial_why {
@@ -36,6 +37,7 @@ struct dial {
 
     /* Set before dial_start(); NULL: the kernel chooses. An address of that family, its port 0. */
     const struct sockaddr *from_v4, *from_v6;
+    struct marks marks;
     bool transparent; /* they are of another machine (IP_TRANSPARENT) */
     void *owner;
 

@@ -58,8 +58,9 @@ static struct idle_peer *peer_find(struct idle_peer *const *bucket, const struct
 {
     struct idle_peer *peer = *bucket;
 
-    while (peer != NULL && !(addr_same(&peer->addr.any, which->addr, true) &&
-                             is_from(peer, which->from) && is_keyed(peer, which->key)))
+    while (peer != NULL &&
+           !(addr_same(&peer->addr.any, which->addr, true) && is_from(peer, which->from) &&
+             is_keyed(peer, which->key) && marks_same(peer->marks, which->marks)))
         peer = peer->next;
     return peer;
 }
@@ -75,6 +76,7 @@ static struct idle_peer *peer_get(const struct idle_which *which)
         memcpy(&peer->addr, which->addr, addr_len(which->addr));
         if (which->from != NULL)
             memcpy(&peer->from, which->from, addr_len(which->from));
+        peer->marks = which->marks;
         peer->key_len = which->key.len;
         if (which->key.len > 0)
             memcpy(peer->key, which->key.at, which->key.len);
@@ -127,7 +129,8 @@ void origin_rekey(struct origin *o, bt_str key)
 {
     struct idle_peer *old = o->peer;
     struct idle_which which = {&old->addr.any,
-                               old->from.any.sa_family != AF_UNSPEC ? &old->from.any : NULL, key};
+                               old->from.any.sa_family != AF_UNSPEC ? &old->from.any : NULL, key,
+                               old->marks};
 
     if (is_keyed(old, key))
         return;

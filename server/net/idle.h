@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "net/marks.h"
 #include "net/stream.h"
 
 /* All connections to one address and port, from one address of ours and with one key; lives as long as
@@ -24,6 +25,7 @@ struct idle_peer {
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
     } addr, from; /* `from`: family 0 when the kernel chose */
+    struct marks marks;
     size_t key_len;
     char key[]; /* what else they have in common: with whom they speak TLS, and how */
 };
@@ -33,6 +35,7 @@ struct idle_which {
     const struct sockaddr *addr;
     const struct sockaddr *from; /* NULL: the kernel chose */
     bt_str key;                  /* empty: without TLS */
+    struct marks marks;
 };
 
 struct origin {

@@ -14,6 +14,7 @@
 #include "bt.h"
 #include "flow/flow.h"
 #include "flow/logs.h"
+#include "flow/marks.h"
 #include "stat/segment.h"
 
 #define CONF struct proc_conf
@@ -158,7 +159,7 @@ static bool setup(void *conf_, struct bt_arena *arena, struct bt_error *err)
     }
     if (!privs_resolve(&conf->privs, conf->user, conf->group, arena, err))
         return false;
-    conf->privs.raw = flow_spoofs();
+    conf->privs.raw = flow_spoofs() || marks_want_right();
     if (conf->privs.drop)
         logs_owner(conf->privs.uid, conf->privs.gid);
     if (conf->coredump_dir.at != NULL && !is_none(conf->coredump_dir))

@@ -24,6 +24,7 @@
 #include "flow/flow.h"
 #include "flow/header_rules.h"
 #include "flow/logs.h"
+#include "flow/marks.h"
 #include "flow/notes.h"
 #include "flow/pages.h"
 #include "flow/tail.h"
@@ -37,8 +38,8 @@
 
 /* In order of their setups: ours first, since umask stands before a log is opened. */
 const struct bt_module *const start_modules[] = {
-    &proc_module, &flow_module,  &fields_module, &logs_module,  &pages_module,
-    &acl_module,  &notes_module, &plug_module,   &known_module, &header_rules_module};
+    &proc_module,  &flow_module, &fields_module, &logs_module,         &pages_module, &acl_module,
+    &notes_module, &plug_module, &known_module,  &header_rules_module, &marks_module};
 const size_t start_n_modules = sizeof start_modules / sizeof *start_modules;
 
 void start_init(struct start *start, const struct options *options)

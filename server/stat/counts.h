@@ -34,6 +34,7 @@
     X(access_broken, "access.broken", BT_COUNT, "requests", "Refused since a list could not be evaluated.") \
     X(access_own_port, "access.own_port", BT_COUNT, "requests", "Refused since they would have been sent to a port of this proxy.") \
     X(access_forwarded, "access.forwarded", BT_COUNT, "requests", "Requests whose client was found in X-Forwarded-For.") \
+    X(marks_failed, "marks.failed", BT_COUNT, "errors", "Class of service or firewall mark that the system did not let us set.") \
     X(pace_waits, "pace.waits", BT_COUNT, "waits", "Times that a body or a tunnel waited since its rate was used up.") \
     X(pace_bytes, "pace.bytes", BT_COUNT, "bytes", "Bytes that were moved at a limited rate.") \
     X(pace_crowded, "pace.crowded", BT_COUNT, "buckets", "Buckets that had to be shared, since there were too many.") \
