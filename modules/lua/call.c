@@ -563,12 +563,31 @@ static void in_one_line(char *to, size_t size, const char *from)
     to[n] = '\0';
 }
 
+/* Of each hook so many a second; what is left out is in the counters. */
+static bool may_complain(enum hook hook)
+{
+    enum { PER_SECOND = 5 };
+    static struct {
+        int64_t second;
+        unsigned n;
+    } said[HOOK_END];
+    int64_t now = guard_wall_us() / 1000000;
+
+    if (said[hook].second != now) {
+        said[hook].second = now;
+        said[hook].n = 0;
+    }
+    return said[hook].n++ < PER_SECOND;
+}
+
 void call_complain(struct call *call)
 {
     lua_State *L = call->state->L;
     const char *said = call->why;
     char text[2000];
 
+    if (!may_complain(call->hook))
+        return;
     lua_pushcfunction(L, traceback);
     lua_pushlightuserdata(L, call);
     bool traced = lua_pcall(L, 1, 1, 0) == LUA_OK;
@@ -576,6 +595,6 @@ void call_complain(struct call *call)
         said = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that is no text";
     in_one_line(text, sizeof text, said);
     lua_pop(L, 1);
-    bt_log_limited(call->txn, BT_ERROR, 1, "%s of %s failed: %s", hook_name(call->hook),
-                   call->file != NULL ? call->file->path->text.at : "a timer", text);
+    bt_log(call->txn, BT_ERROR, "%s of %s failed: %s", hook_name(call->hook),
+           call->file != NULL ? call->file->path->text.at : "a script", text);
 }

@@ -417,6 +417,19 @@ static enum go hello_bad(struct bt_txn *txn)
     return bump_close(txn);
 }
 
+/* What the client says that it wants is known: hooks of phase HELLO. There is nobody to tell anything. */
+static enum go place_told(struct bt_txn *txn, struct bump *b)
+{
+    bool done;
+    enum go go = txn_phase(txn, BT_AT_HELLO, &done);
+
+    if (!done)
+        return go;
+    txn->hooks_done = false;
+    b->place = b->first == BT_BUMP_BUMP ? place_forge : place_access;
+    return GO_ON;
+}
+
 static enum go place_hello(struct bt_txn *txn, struct bump *b)
 {
     struct session *s = txn->session;
@@ -446,7 +459,7 @@ static enum go place_hello(struct bt_txn *txn, struct bump *b)
     if (said == BT_HELLO_NONE)
         b->place = place_odd;
     else
-        b->place = b->first == BT_BUMP_BUMP ? place_forge : place_access;
+        b->place = place_told;
     return GO_ON;
 }
 
