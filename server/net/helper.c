@@ -642,11 +642,19 @@ static void counters_make(struct bt_helper *pool, struct bt_arena *arena)
     counter_register(mine, n, &pool->row);
 }
 
+static bool any;
+
+bool helper_any(void)
+{
+    return any;
+}
+
 struct bt_helper *bt_helper_new(struct bt_arena *arena, const struct bt_helper_options *options)
 {
     struct bt_helper *pool = bt_alloc(arena, sizeof *pool);
     struct bt_helper_options *o = &pool->o;
 
+    any = true;
     *o = *options;
     o->children = o->children > 0 ? o->children : 1;
     o->concurrency = o->concurrency > 0 ? o->concurrency : 0;

@@ -23,6 +23,8 @@ struct helper_state {
     unsigned processes, waiting, busy;
     bool down; /* nothing runs, and nothing is started yet */
 };
+/* Is there any pool? */
+bool helper_any(void);
 struct helper_state helper_state(const struct bt_helper *);
 
 #endif

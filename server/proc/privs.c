@@ -78,8 +78,18 @@ static bool raw_keep(void)
     return syscall(SYS_capset, &head, data) == 0;
 }
 
+/* Nor can they be had again, by any program. Without the right to do this (CAP_SETPCAP) nothing is
+ * lost: no new privileges says the same. */
+static void bounds_drop(const struct privs *privs)
+{
+    for (int right = 0; right <= CAP_LAST_CAP; right++)
+        if (!privs->raw || right != CAP_NET_RAW)
+            (void)prctl(PR_CAPBSET_DROP, right, 0, 0, 0);
+}
+
 static bool user_set(const struct privs *privs)
 {
+    bounds_drop(privs);
     if (privs->raw)
         (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
     if (privs->lone_group ? setgroups(1, &privs->gid) != 0

@@ -100,6 +100,15 @@ static const struct bt_directive directives[] = {
      .args = "word",
      .offset = offsetof(CONF, group),
      .doc = "The one group that the workers have; when absent, the groups of their user."},
+    {.name = "sandbox",
+     .args = "on|off|auto",
+     .preset = "auto",
+     .offset = offsetof(CONF, sandbox),
+     .doc =
+         "Whether workers fence themselves in: files by landlock, system calls by seccomp, and no "
+         "program is run, except where the configuration names helpers, which then can be run, "
+         "and whose files are not fenced. auto: as far as the kernel has it, and not with -N; on: a "
+         "worker does not start without it."},
     {.name = "coredump_dir",
      .args = "path",
      .offset = offsetof(CONF, coredump_dir),

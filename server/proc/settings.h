@@ -18,6 +18,7 @@ struct proc_conf {
     bt_str pid_filename, control_socket; /* NONE: not given; "none": there is to be none */
     bt_str cache_log, coredump_dir;
     bt_str user, group;
+    int64_t sandbox; /* enum sandbox */
     bt_duration shutdown_lifetime;
     int64_t max_filedescriptors; /* 0: not given */
     bt_str umask;

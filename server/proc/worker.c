@@ -26,6 +26,7 @@
 #include "proc/calls.h"
 #include "proc/chores.h"
 #include "proc/daemon.h"
+#include "proc/sandbox.h"
 #include "proc/settings.h"
 #include "stat/counter.h"
 #include "stat/member.h"
@@ -274,6 +275,11 @@ bool worker_open(const struct worker_birth *birth)
     counter_use(birth->segment, birth->row);
     clock_follow();
     if (!loop_init() || !privs_drop(birth->privs))
+        return false;
+    /* The one process of -N removes the files of the master at its end, and renames logs. */
+    enum sandbox wish = (enum sandbox)settings->sandbox;
+    if (!sandbox_enter(wish == SANDBOX_AUTO && birth->line < 0 ? SANDBOX_OFF : wish,
+                       generation_current))
         return false;
     timeout_class_init(&self.lifetime, settings->shutdown_lifetime, lifetime_expired);
     timeout_class_init(&self.last, (bt_duration){CUT_MS}, last_expired);
