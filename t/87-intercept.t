@@ -179,6 +179,22 @@ for my $field ('X', 'Proxy-Authorization', 'Authorization') {
 }
 is get('127.0.0.1:' . $login->port_of('told'), "http://one.test:$port/l")->status, 407, 'but on the other one';
 
+# A firewall that redirects the proxy's own connections.
+my $round = proxy("http_port 0 intercept name=nat\nvia off\non_unsupported_protocol tunnel all\nforward_max_tries 1\n", workers => 2);
+redirect($round->port_of('nat'));
+firewall("add chain inet web own { type nat hook output priority -100; }\n"
+    . "add rule inet web own ip daddr 198.51.100.0/24 tcp dport $port redirect to :@{[ $round->port_of('nat') ]}\n");
+visit($one, '/round', host => "198.51.100.1:$port");
+$conn = at('client', sub { client($one) });
+$conn->send("SSH-2.0-client\r\n");
+$conn->rest;
+$conn->close;
+wait_for(sub { stat($round, 'intercept.loops') >= 2 });
+cmp_ok stat($round, 'intercept.loops'), '>=', 2, 'round and round is noticed, of HTTP and of all else';
+cmp_ok stat($round, 'intercept.connections'), '<', 20, 'soon';
+is $one->hits('/round'), 0, 'since it leads nowhere';
+$round->wait_log(qr/a connection of this server itself, to 198\.51\.100\.1:$port, was redirected to it/);
+
 # ---- host_verify_strict, client_dst_passthru ----
 
 my $strict = proxy("${conf}host_verify_strict on\nclient_dst_passthru off\n", files => { hosts => hosts() });

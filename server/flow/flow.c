@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "flow/bump.h"
 #include "flow/core.h"
+#include "flow/intercept.h"
 #include "flow/limits.h"
 #include "flow/logs.h"
 #include "flow/own.h"
@@ -56,7 +57,7 @@ static bool flow_start_resolver(void)
 
 bool flow_share(unsigned workers)
 {
-    return limits_share(workers);
+    return limits_share(workers) && intercept_share();
 }
 
 bool flow_start(void)

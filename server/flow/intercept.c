@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <errno.h>
 
 #include "base/addr.h"
@@ -29,7 +30,8 @@
 
 enum {
     ORIGINAL_DST = 80, /* SO_ORIGINAL_DST of both families: its headers do not go with libc's */
-    VOUCHED = 8192
+    VOUCHED = 8192,
+    PORTS = 65536
 };
 #define VOUCHED_US (3600 * INT64_C(1000000))
 
@@ -45,6 +47,75 @@ static bool original(const struct session *s, struct sockaddr_storage *out)
     if (core->ports[s->port].mode == PORT_TPROXY)
         return getsockname(s->stream.fd, (struct sockaddr *)out, &len) == 0;
     return getsockopt(s->stream.fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, ORIGINAL_DST, out, &len) == 0;
+}
+
+/* ---- are we our own client? ---- */
+
+/* A firewall that redirects what this server itself sends leads it round and round, without a Via to
+ * tell by where it is no HTTP. So for each local port there stands, for all workers, what goes out of
+ * it: a mix of both addresses; 0: nothing. */
+static _Atomic uint32_t *dialled;
+
+bool intercept_share(void)
+{
+    void *memory;
+    bool any = false;
+
+    for (size_t i = 0; i < core->n_ports; i++)
+        any |= core->ports[i].mode == PORT_INTERCEPT || core->ports[i].mode == PORT_TPROXY;
+    if (!any)
+        return true;
+    memory = mmap(NULL, PORTS * sizeof *dialled, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                  -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    dialled = memory;
+    return true;
+}
+
+static uint32_t mix(const struct sockaddr *from, const struct sockaddr *to)
+{
+    uint8_t bytes[34] = {0};
+    unsigned port = addr_port(to);
+
+    (void)!bt_addr_bytes(from, bytes);
+    (void)!bt_addr_bytes(to, bytes + 16);
+    bytes[32] = (uint8_t)(port >> 8);
+    bytes[33] = (uint8_t)port;
+    return (uint32_t)table_hash((bt_str){(const char *)bytes, sizeof bytes}) | 1;
+}
+
+static void undialled(void *port)
+{
+    dialled[(uintptr_t)port] = 0;
+}
+
+void intercept_dialled(struct origin *origin)
+{
+    struct sockaddr_storage from = {0};
+    socklen_t len = sizeof from;
+    const struct sockaddr *local = (const struct sockaddr *)&from;
+
+    if (getsockname(origin->stream.fd, (struct sockaddr *)&from, &len) != 0)
+        return;
+    dialled[addr_port(local)] = mix(local, &origin->peer->addr.any);
+    origin->closed = undialled;
+    origin->closed_arg = (void *)(uintptr_t)addr_port(local);
+}
+
+static bool is_loop(const struct session *s)
+{
+    char there[ADDR_PORT_TEXT];
+
+    if (dialled[addr_port(&s->peer.any)] != mix(&s->peer.any, &s->local.any))
+        return false;
+    count(intercept_loops);
+    addr_print_with_port(&s->local.any, there);
+    bt_log_limited(NULL, BT_WARN, 30,
+                   "a connection of this server itself, to %s, was redirected to it and is closed; "
+                   "the firewall must leave out what the server sends (meta skuid)",
+                   there);
+    return true;
 }
 
 bool intercept_enter(struct session *s)
@@ -63,7 +134,7 @@ bool intercept_enter(struct session *s)
     memcpy(&s->local, &addr, sizeof s->local);
     s->redirected = true;
     count(intercept_connections);
-    return true;
+    return !is_loop(s);
 }
 
 static void go_there(struct bt_txn *txn)

@@ -8,9 +8,15 @@
 #include "flow/session.h"
 #include "flow/txn.h"
 
+/* Master, before the fork: what workers tell each other, where there are such ports. false: no memory. */
+BT_MUST bool intercept_share(void);
+
 /* A connection to a port with intercept or tproxy: session.local becomes where the client went. false: that
- * cannot be found out, and it cannot be served; counted, logged. */
+ * cannot be found out, or it is one of our own, and it cannot be served; counted, logged. */
 BT_MUST bool intercept_enter(struct session *);
+/* A connection to an origin for a redirected client stands: should the firewall redirect that, too, it
+ * is known again. */
+void intercept_dialled(struct origin *);
 
 /* The URL of a request in the form that an origin gets. */
 enum head_fault intercept_url(struct bt_txn *);

@@ -18,6 +18,7 @@
 #include "flow/fetch.h"
 #include "flow/fields.h"
 #include "flow/header_rules.h"
+#include "flow/intercept.h"
 #include "flow/marks.h"
 #include "flow/outgoing.h"
 #include "flow/own.h"
@@ -250,6 +251,8 @@ static enum go origin_dial(struct bt_txn *txn)
                                marks_out(txn)};
     origin_attach(txn, origin_new(txn->dial->fd, &which));
     route_opened(txn, txn->origin);
+    if (txn->session->redirected && route_parent(txn) == NULL)
+        intercept_dialled(txn->origin);
     txn->dial = NULL; /* a second try dials anew */
     txn->reused = false;
     return GO_ON;

@@ -21,6 +21,7 @@
     X(proxied_bad, "proxied.bad", BT_COUNT, "connections", "Closed, since their PROXY header was missing, malformed, too long or cut off.") \
     X(intercept_connections, "intercept.connections", BT_COUNT, "connections", "Redirected connections accepted by ports with intercept or tproxy.") \
     X(intercept_lost, "intercept.lost", BT_COUNT, "connections", "Of these, closed since the firewall did not tell where they were to go.") \
+    X(intercept_loops, "intercept.loops", BT_COUNT, "connections", "Of these, closed since they were this server's own, which the firewall should leave out.") \
     X(intercept_forged, "intercept.forged", BT_COUNT, "requests", "Requests of redirected clients whose Host is not where they went to.") \
     X(requests, "client.requests", BT_COUNT, "requests", "Request heads received and understood.") \
     X(requests_bad, "client.bad_requests", BT_COUNT, "requests", "Request heads refused by the parser; see parse.* for why.") \
