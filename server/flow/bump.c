@@ -139,6 +139,8 @@ static enum go place_client(struct bt_txn *txn, struct bump *b)
 
     switch (secure_tls()->shake(stream->via_state)) {
     case BT_TLS_WAIT:
+        if (stream->failed)
+            return bump_close(txn);
         if (!timeout_is_set(&txn->timeout))
             timeout_set(&client_waiting, &txn->timeout);
         stream_watch(stream);
@@ -156,6 +158,11 @@ static enum go place_client(struct bt_txn *txn, struct bump *b)
     txn->keep_client = true;
     txn->step = STEP_finish;
     return GO_ON;
+}
+
+bool bump_shakes(const struct bt_txn *txn)
+{
+    return txn->step == STEP_bump && txn->bump->place == place_client;
 }
 
 static enum go place_forge(struct bt_txn *txn, struct bump *b)

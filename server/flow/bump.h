@@ -20,6 +20,8 @@ void bump_failed(struct bt_txn *);
 bool bump_under_way(const struct bt_txn *);
 /* The same of a CONNECT that its client did not send, and that was refused: nothing was said yet. */
 void bump_refused(struct bt_txn *);
+/* Its client is in the handshake, which knows better than the socket why it left. */
+bool bump_shakes(const struct bt_txn *);
 void bump_start(void);
 
 #endif

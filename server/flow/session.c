@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "bt_log.h"
 #include "flow/accel.h"
+#include "flow/bump.h"
 #include "flow/core.h"
 #include "flow/faults.h"
 #include "flow/intercept.h"
@@ -442,7 +443,7 @@ static void session_turn(struct session *s)
     if (s->greeting && !session_greet(s))
         return;
     if (s->txn != NULL) {
-        if (s->stream.failed)
+        if (s->stream.failed && !bump_shakes(s->txn))
             txn_gone(s->txn, END_CLIENT_GONE);
         else
             txn_run(s->txn);
