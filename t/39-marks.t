@@ -71,6 +71,14 @@ ok wait_for(sub { $proxy->text('log') =~ m{^/a 0x20 0x123 0xa0 0x0 0x20 0x123 0x
 counters($proxy, 'marks.failed' => 0) if $root;
 cmp_ok stat($proxy, 'marks.failed'), '>', 0, 'who may not is told' unless $root;
 
+my $script = proxy("tcp_outgoing_mark 3\nlua_script \@DIR\@/mark.lua\n", files => { 'mark.lua' => <<'LUA' });
+function on_request(txn)
+  if txn.path == "/own" then txn:mark(0x77) end
+end
+LUA
+is get($script, "$url/own")->status, 200, 'txn:mark()';
+is sockets($script)->{$origin->port}, sprintf('0/%x', m_(0x77)), '... goes before tcp_outgoing_mark';
+
 my $plain = proxy("clientside_tos 32\n");
 $client = client($plain);
 is request($client, GET => "$url/a", on => $client)->status, 200, 'without qos_flows';

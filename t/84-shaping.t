@@ -168,6 +168,35 @@ for my $path ('/big', '/jpeg') {
     $conn->close;
 }
 
+# A script may choose.
+my $script = proxy(<<"CONF", files => { 'pool.lua' => <<'LUA' });
+delay_pools 2
+delay_class 1 1
+delay_class 2 1
+delay_parameters 1 none
+delay_parameters 2 $limit
+delay_access 1 allow all
+delay_initial_bucket_level 0
+lua_script \@DIR\@/pool.lua
+CONF
+function on_request(txn)
+  if txn.path == "/big" then txn:delay_pool(2) end
+  if txn.path == "/none" then txn:delay_pool(0) end
+  if txn.path == "/wrong" then txn:delay_pool(-1) end
+end
+LUA
+$conn = ask($script, '/big');
+has($conn);
+later($script, 10);
+about(has($conn), 10000, 'txn:delay_pool()');
+$conn->close;
+is get($script, "$url/none")->status, 200, 'none, by a script';
+counters($script, 'shape.pooled' => 1);
+is get($script, "$url/x")->status, 200, 'else by delay_access';
+counters($script, 'shape.pooled' => 2);
+isnt get($script, "$url/wrong")->status, 200, 'a pool that cannot be';
+$script->expect_log(qr/pool of delay_pools/);
+
 # What the cache has is not limited by delay_pools, and a fetch for it is.
 my $kept = pool(1, $limit);
 $conn = ask($kept, '/kept');

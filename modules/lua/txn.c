@@ -376,6 +376,28 @@ static int set_peer(lua_State *L)
     return 0;
 }
 
+static int set_mark(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+    lua_Integer mark = luaL_checkinteger(L, 2);
+
+    if (mark < 0 || mark > (lua_Integer)UINT32_MAX)
+        return luaL_error(L, "a mark is from 0 to 4294967295");
+    bt_mark_set(txn, (uint32_t)mark);
+    return 0;
+}
+
+static int set_delay_pool(lua_State *L)
+{
+    struct bt_txn *txn = exchange_check(L, 1);
+    lua_Integer pool = luaL_checkinteger(L, 2);
+
+    if (pool < 0 || pool > 4096)
+        return luaL_error(L, "a pool of delay_pools is from 1 to 4096; 0: none");
+    bt_delay_pool_set(txn, (unsigned)pool);
+    return 0;
+}
+
 #define IN_CHANGING (IN(REQUEST) | IN(LOOKUP) | IN(UPSTREAM))
 static const struct binding rows[] = {
     {"__index", IN_ANY, "txn[name] -> value",
@@ -413,6 +435,12 @@ static const struct binding rows[] = {
     {"set_peer", IN_CHANGING, "txn:set_peer(name)",
      "Send it by the cache_peer of that name, if it may go there; \"DIRECT\": without one.",
      "txn:set_peer(\"DIRECT\")", set_peer},
+    {"mark", IN_CHANGING, "txn:mark(number)",
+     "The firewall mark of packets to the origin, instead of what tcp_outgoing_mark says.",
+     "txn:mark(0x10)", set_mark},
+    {"delay_pool", IN_CHANGING, "txn:delay_pool(number)",
+     "The pool of delay_pools that it is in, whatever delay_access says; 0: none.",
+     "txn:delay_pool(2)", set_delay_pool},
 };
 const struct library library_txn = {"txn", "The exchange at hand, the argument of hooks.", rows,
                                     sizeof rows / sizeof *rows};
