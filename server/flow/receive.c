@@ -146,7 +146,7 @@ static enum go receive_connected(struct bt_txn *txn)
         txn->step = STEP_tunnel;
         return GO_ON;
     }
-    if (txn->head_sent) { /* yes was said already, to hear its hello */
+    if (txn->head_sent || txn->implied) { /* yes was said already, or nothing can be said */
         txn->step = STEP_finish;
         return GO_ON;
     }
