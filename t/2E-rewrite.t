@@ -101,6 +101,19 @@ is tunnel($connect, '127.0.0.1:1')->{response}->status, 302, 'or nowhere';
 is tunnel($connect, "127.0.0.1:$there")->{response}->status, 200, 'another kind of URL is no answer';
 counters($connect, 'rewrite.broken' => 1);
 
+# Channels: answers in any order.
+my $channels = proxy(<<"CONF", files => { 'r.sh' => "while read -r id url rest; do case \$url in */one) late=\$id ;; *) echo \"\$id OK rewrite-url=http://127.0.0.1:$there/\$id\"; echo \"\$late OK rewrite-url=http://127.0.0.1:$there/first\" ;; esac; done\n" });
+url_rewrite_program /bin/sh \@DIR\@/r.sh
+url_rewrite_children $one concurrency=4
+CONF
+my @asks = map { client($channels) } 1, 2;
+$asks[0]->send("GET $url/one HTTP/1.1\r\nHost: a\r\n\r\n");
+ok wait_for(sub { stat($channels, 'rewrite.asked') == 1 }), 'one question waits';
+$asks[1]->send("GET $url/two HTTP/1.1\r\nHost: a\r\n\r\n");
+is $_->response(to => 'GET')->body, 'there', 'and is answered behind another' for reverse @asks;
+is $other->hits('/first'), 1, '... with its own answer';
+$_->close for @asks;
+
 # --- Host, and the cache ---------------------------------------------------------------------------
 
 my $keep = proxy(<<"CONF", files => { 'r.sh' => sh("echo OK rewrite-url=http://127.0.0.1:$there/cached") });
@@ -173,7 +186,7 @@ CONF
 
 # --- the map ----------------------------------------------------------------------------------------
 
-my $map = proxy(<<"CONF", files => { map => <<"MAP", 'r.sh' => sh("echo \"\$url\" >> \$0.told; echo OK rewrite-url=http://127.0.0.1:$there/by-program") });
+my $map = proxy(<<"CONF", workers => 1, files => { map => <<"MAP", 'r.sh' => sh("echo \"\$url\" >> \$0.told; echo OK rewrite-url=http://127.0.0.1:$there/by-program") });
 url_rewrite_map \@DIR\@/map
 url_rewrite_program /bin/sh \@DIR\@/r.sh
 url_rewrite_children $one
@@ -209,6 +222,13 @@ is $other->hits('/by-program'), 1, '... it is';
 ok wait_for(sub { $map->text('log') =~ m{^http://127\.0\.0\.1:$there/b http://127\.0\.0\.1:$port/a \S+/map:2$}m }), 'logged, with its line'
     or diag $map->text('log');
 counters($map, 'rewrite.mapped' => 6, 'rewrite.asked' => 1, 'rewrite.broken' => 1);
+
+# The map is read again with the configuration.
+open my $out, '>', $map->file('map') or die;
+print $out "http://127.0.0.1:$port/a http://127.0.0.1:$there/changed\n";
+close $out;
+$map->signal('HUP');
+ok wait_for(sub { get($map, "$url/a")->body eq 'there' && $other->hits('/changed') > 0 }), 'a new map, with a reload';
 
 # --- the configuration ------------------------------------------------------------------------------
 

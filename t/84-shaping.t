@@ -111,6 +111,9 @@ about(has($conn), 30000, 'chunks');
 $conn->close;
 later($all, 3600);
 
+is request($all, HEAD => "$url/big")->header('Content-Length'), 60000, 'HEAD has nothing to wait for';
+is get($all, "$url/none-of-it", version => '1.0')->body, 'small', 'HTTP/1.0';
+
 my $tunnel = tunnel($all, $origin->addr);
 is $tunnel->{response}->status, 200, 'a tunnel';
 $tunnel->send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
