@@ -38,6 +38,8 @@
       "Times that a call was interrupted, so that others are served.")                             \
     X(memory, "lua.memory", BT_GAUGE, "bytes",                                                     \
       "Memory of the state, last looked at when a call ended.")                                    \
+    X(connections, "lua.connections", BT_GAUGE, "connections",                                     \
+      "Connections of bt.tcp that are open, or being opened.")                                     \
     X(limited, "lua.limited", BT_COUNT, "calls", "Calls of bt.limit that found nothing left.")     \
     X(reloads, "lua.reloads", BT_COUNT, "reloads", "Times that the scripts were loaded again.")
 BT_COUNTERS(LUA_COUNTERS);

@@ -97,7 +97,9 @@ struct library {
     X(regex)                                                                                       \
     X(json)                                                                                        \
     X(net)                                                                                         \
-    X(helper)
+    X(helper)                                                                                      \
+    X(tcp)                                                                                         \
+    X(connection)
 #define LIBRARY_(id) extern const struct library library_##id;
 LIBRARIES(LIBRARY_)
 

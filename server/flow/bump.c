@@ -43,8 +43,9 @@ static struct timeout_class hello_waiting, client_waiting;
 bool bump_wanted(const struct bt_txn *txn)
 {
     return txn->req.method_id == METHOD_CONNECT && txn->session->inside == NULL &&
-           !txn->session->ghost && core->ports[txn->session->port].tls->bump &&
-           secure_tls() != NULL && secure_tls()->bumps();
+           txn->fetch == NULL && !txn->session->ghost &&
+           core->ports[txn->session->port].tls->bump && secure_tls() != NULL &&
+           secure_tls()->bumps();
 }
 
 const struct url *bump_url(const struct bt_txn *txn)

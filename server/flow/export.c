@@ -52,7 +52,7 @@ bt_str bt_port_name(struct bt_txn *txn)
 
 bool bt_as_origin(struct bt_txn *txn)
 {
-    return core->ports[txn->session->port].mode == PORT_ACCEL;
+    return txn->fetch == NULL && core->ports[txn->session->port].mode == PORT_ACCEL;
 }
 
 bt_str bt_method(struct bt_txn *txn)

@@ -24,12 +24,14 @@ enum {
     FIELDS_MAX = 64,
     BODY_MAX = 1024 * 1024,      /* of a request; of an answer, unless it is said */
     HELD_MAX = 64 * 1024 * 1024, /* of all answers of a worker together */
-    TIMEOUT_MS = 30 * 1000
+    TIMEOUT_MS = 30 * 1000,
+    LEAVE_MS = 1000
 };
 
 struct bt_fetch {
     struct bt_txn *txn; /* NULL: it is over */
     void (*done)(void *arg, const struct bt_fetch_reply *);
+    void (*over)(void *arg, const char *error); /* of fetch_connect() */
     void *arg;
     struct timeout timeout;
     struct deferred tell;
@@ -215,6 +217,42 @@ static const struct client_ops client_fetch = {
     .cut = fetch_cut,
 };
 
+/* ---- a client that gets a tunnel, or nothing ---- */
+
+static void wire_head(struct bt_txn *txn, int64_t length)
+{
+    (void)length;
+    if (txn->deny_page != NULL)
+        fail_refused(txn->fetch, txn);
+    else
+        fail(txn->fetch, "unavailable", "");
+}
+
+static bool wire_body(struct bt_txn *txn, const bt_str *slice, int n, bool last)
+{
+    (void)txn;
+    (void)slice;
+    (void)n;
+    (void)last;
+    return true;
+}
+
+static void wire_cut(struct bt_txn *txn)
+{
+    (void)txn;
+}
+
+static const struct client_ops client_wire = {
+    .name = "wire",
+    .head = wire_head,
+    .interim = fetch_interim,
+    .body = wire_body,
+    .offer = fetch_offer,
+    .pending = fetch_pending,
+    .read_body = fetch_read_body,
+    .cut = wire_cut,
+};
+
 /* ---- its end ---- */
 
 static void fetch_tell(struct deferred *deferred)
@@ -238,6 +276,10 @@ static void fetch_over(void *fetch_)
     fetch->txn = NULL;
     timeout_clear(&fetch->timeout);
     if (fetch->done == NULL) {
+        if (fetch->over != NULL && fetch->reply.error == NULL && txn->time.reply == 0)
+            fail(fetch, txn->ended == END_TIMEOUT ? "timeout" : "cut", "");
+        if (fetch->over != NULL)
+            fetch->over(fetch->arg, fetch->reply.error);
         fetch_free(fetch);
         return;
     }
@@ -341,6 +383,8 @@ static const char *request_parse(struct bt_txn *txn, const struct bt_fetch_reque
         fault = url_parse(txn->arena, txn->req.method_id, txn->req.target, &txn->url);
     if (fault != FAULT_NONE)
         return head_fault_text(fault);
+    if (txn->client == &client_wire)
+        return txn->url.form == URL_AUTHORITY ? NULL : "that is no host and port";
     if (txn->req.method_id == METHOD_CONNECT || txn->url.form != URL_ABSOLUTE ||
         (!str_eq_literal(txn->url.scheme, "http") && !str_eq_literal(txn->url.scheme, "https")))
         return "only http and https URLs can be fetched";
@@ -361,10 +405,10 @@ static void request_begin(struct bt_txn *txn, const struct bt_fetch_request *of)
     txn->step = STEP_admit;
 }
 
-static struct bt_fetch *fetch_new(const struct bt_fetch_request *of, const char **why)
+static struct bt_fetch *fetch_new(struct session *s, const struct client_ops *client,
+                                  const struct bt_fetch_request *of, const char **why)
 {
-    struct session *s = session_ghost(NULL);
-    struct bt_txn *txn = s->txn = txn_new(s, &client_fetch);
+    struct bt_txn *txn = s->txn = txn_new(s, client);
     struct bt_fetch *fetch = calloc(1, sizeof *fetch);
 
     CHECK(fetch != NULL);
@@ -383,6 +427,21 @@ static struct bt_fetch *fetch_new(const struct bt_fetch_request *of, const char 
     return NULL;
 }
 
+static void fetch_limit(struct bt_fetch *fetch, int64_t ms)
+{
+    if (!list_linked(&timeouts.link))
+        timeout_class_init(&timeouts, (bt_duration){TIMEOUT_MS}, fetch_expired);
+    timeout_set_after(&timeouts, &fetch->timeout, (bt_duration){ms});
+}
+
+static const char *crowded(void)
+{
+    if (n_fetches < FETCHES_MAX)
+        return NULL;
+    count(fetch_refused);
+    return "too many are under way";
+}
+
 struct bt_fetch *bt_fetch_start(const struct bt_fetch_request *of,
                                 void (*done)(void *arg, const struct bt_fetch_reply *), void *arg,
                                 const char **why)
@@ -391,22 +450,50 @@ struct bt_fetch *bt_fetch_start(const struct bt_fetch_request *of,
     struct bt_fetch *fetch;
 
     *why = request_fault(of);
-    if (*why == NULL && n_fetches >= FETCHES_MAX) {
-        count(fetch_refused);
-        *why = "too many are under way";
-    }
-    fetch = *why == NULL ? fetch_new(of, why) : NULL;
+    if (*why == NULL)
+        *why = crowded();
+    fetch = *why == NULL ? fetch_new(session_ghost(NULL), &client_fetch, of, why) : NULL;
     if (fetch == NULL)
         return NULL;
     count(fetch_begun);
     fetch->done = done;
     fetch->arg = arg;
     request_begin(fetch->txn, of);
-    if (!list_linked(&timeouts.link))
-        timeout_class_init(&timeouts, (bt_duration){TIMEOUT_MS}, fetch_expired);
-    timeout_set_after(&timeouts, &fetch->timeout, (bt_duration){ms});
+    fetch_limit(fetch, ms);
     bt_resume(fetch->txn);
     return fetch;
+}
+
+struct bt_fetch *fetch_connect(struct session *s, const struct bt_fetch_request *of,
+                               void (*over)(void *arg, const char *error), void *arg,
+                               const char **why)
+{
+    struct bt_fetch *fetch = NULL;
+
+    *why = request_fault(of);
+    if (*why == NULL)
+        *why = crowded();
+    if (*why != NULL)
+        session_close(s);
+    else
+        fetch = fetch_new(s, &client_wire, of, why);
+    if (fetch == NULL)
+        return NULL;
+    count(fetch_begun);
+    fetch->over = over;
+    fetch->arg = arg;
+    request_begin(fetch->txn, of);
+    bt_resume(fetch->txn);
+    return fetch;
+}
+
+void fetch_leave(struct bt_fetch *fetch, bool at_once)
+{
+    fetch->over = NULL;
+    if (at_once)
+        txn_abort(fetch->txn, END_CLIENT_GONE);
+    else
+        fetch_limit(fetch, LEAVE_MS);
 }
 
 /* ---- what others ask ---- */

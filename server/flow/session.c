@@ -578,6 +578,16 @@ struct session *session_ghost(struct session *of)
     return s;
 }
 
+struct session *session_own(int fd)
+{
+    struct session *s = session_new();
+
+    stream_init(&s->stream, fd, session_ready);
+    session_add(s);
+    count(connections_open);
+    return s;
+}
+
 void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t len)
 {
     struct session *s = session_new();

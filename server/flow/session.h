@@ -71,6 +71,8 @@ void session_let_go(struct session *, enum session_fate);
 /* A session without a connection, for an exchange that has this one's client no more; of NULL: that
  * never had one. */
 struct session *session_ghost(struct session *of);
+/* One whose client is a module at the other end of that socket. Takes fd. */
+struct session *session_own(int fd);
 
 const struct sockaddr *session_local(struct session *);
 /* Is it too old to be kept for another request (pconn_lifetime)? */
