@@ -4,7 +4,7 @@ plan(skip_all => 'built without Lua') unless -e "$ENV{BT_BUILDDIR}/modules/built
 
 my $origin = origin(
     '/a' => { body => 'one', 'X-Seen' => ['a', 'b'], 'Cache-Control' => 'no-store' },
-    '/echo' => sub { { body => "$_[0]{method} $_[0]{body} " . join ',', $_[0]{head} =~ /^X-\w+: ([^\r\n]*)/mg } },
+    '/echo' => sub { { body => "$_[0]{method} $_[0]{body} " . join ',', sort $_[0]{head} =~ /^X-\w+: ([^\r\n]*)/mg } },
     '/404' => { status => 404, body => '' }, '/large' => { body => 'x' x 300_000 }, '/bytes' => { body => "\0\xff\r\n" },
     '/hold' => { body => 'held', hold => 1 }, '/leave' => { body => 'held', hold => 1 }, '/last' => { body => 'held', hold => 1 },
     map { ("/slow$_" => { body => $_, hold => 1 }) } 1 .. 4);

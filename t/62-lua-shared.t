@@ -45,7 +45,7 @@ end
 LUA
 sub said { my ($proxy, $path) = @_; return get($proxy, "http://lua.test$path")->body }
 
-my $conf = "lua_script \@DIR\@/policy.lua\n";
+my $conf = "lua_script \@DIR\@/policy.lua\nlua_cpu_limit 2 seconds\n";    # sanitizers are slow
 for my $workers (1, 4) {
     my $proxy = proxy($conf, files => { 'policy.lua' => $script }, $workers > 1 ? (workers => $workers) : ());
     is said($proxy, '/kinds'), 'true true -7 1.5 true false nil', "kinds of values, $workers";
