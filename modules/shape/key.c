@@ -10,7 +10,8 @@ static void put(struct key *key, const void *bytes, size_t n)
     size_t room = sizeof key->text - key->len;
 
     n = n < room ? n : room;
-    memcpy(key->text + key->len, bytes, n);
+    if (n > 0)
+        memcpy(key->text + key->len, bytes, n);
     key->len += n;
 }
 

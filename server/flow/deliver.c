@@ -124,8 +124,8 @@ static enum body_result deliver_slices(struct bt_txn *txn, bt_str *slice, int *n
         in->end = in->at + room;
     result = input_slices(in, &txn->download, slice, SLICES_MAX, n);
     in->end = end;
-    if (less &&
-        result == BODY_MORE) /* all that came so far is framing; or it needs more than room */
+    /* All that came so far is framing; or it needs more than there is room for. */
+    if (less && result == BODY_MORE)
         result = in->at != at ? BODY_DATA : input_slices(in, &txn->download, slice, SLICES_MAX, n);
     for (int i = 0; i < *n; i++)
         txn->bytes.body_in += (int64_t)slice[i].len;
@@ -133,11 +133,11 @@ static enum body_result deliver_slices(struct bt_txn *txn, bt_str *slice, int *n
     return result;
 }
 
-/* Its rate is used up. */
+/* Its rate is used up; that of the request's body is not. */
 static enum go deliver_wait(struct bt_txn *txn)
 {
     timeout_clear(&txn->timeout);
-    return GO_WAIT;
+    return txn->upload_over || upload_move(txn, BT_STR_NONE) ? GO_WAIT : GO_ON;
 }
 
 /* Read more of the body; GO_ON: there is more, or txn->step was changed. */

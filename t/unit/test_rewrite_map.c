@@ -84,6 +84,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    complain_fini(&err);
     arena_free(arena);
     return 0;
 }
