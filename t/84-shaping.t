@@ -171,6 +171,11 @@ for my $path ('/big', '/jpeg') {
     $conn->close;
 }
 
+# Of a parent with no-delay nothing counts.
+my $parents = pool(1, $limit, "cache_peer 127.0.0.1 parent @{[$origin->port]} 0 originserver no-delay\nnever_direct allow all");
+is length get($parents, "$url/big")->body, 60000, 'cache_peer no-delay';
+counters($parents, 'pace.bytes' => 0, 'shape.pooled' => 1);
+
 # A script may choose.
 my $script = proxy(<<"CONF", files => { 'pool.lua' => <<'LUA' });
 delay_pools 2

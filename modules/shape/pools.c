@@ -175,7 +175,8 @@ bool pools_setup(struct shape_conf *conf, struct bt_error *err)
 
 static struct bt_pace pace_of(const struct limit *limit, int64_t level)
 {
-    return (struct bt_pace){limit->rate, limit->most, limit->most / 100 * level};
+    return (struct bt_pace){limit->rate, limit->most,
+                            (int64_t)((double)limit->most * (double)level / 100)};
 }
 
 static bool allowed(const struct bt_rules *access, struct bt_txn *txn)

@@ -9,6 +9,7 @@
 #include "flow/pace.h"
 
 #include "base/clock.h"
+#include "flow/route.h"
 #include "flow/session.h"
 #include "net/relay.h"
 #include "stat/counts.h"
@@ -113,10 +114,19 @@ static int64_t side_room(struct side *side, int64_t want)
     return 0;
 }
 
+/* Of some parents the bytes do not count. */
+static unsigned sides_of(const struct bt_txn *txn, unsigned sides)
+{
+    const struct bt_parent *parent = route_parent(txn);
+
+    return parent != NULL && parent->not_shaped ? sides & ~(unsigned)PACE_ORIGIN : sides;
+}
+
 int64_t pace_ask(struct bt_txn *txn, unsigned sides, int64_t want)
 {
     int64_t room = INT64_MAX;
 
+    sides = sides_of(txn, sides);
     for (unsigned i = 0; i < 2; i++)
         if ((sides & 1u << i) != 0)
             room = least(room, side_room(&txn->pace->side[i], want));
@@ -129,6 +139,7 @@ void pace_charge(struct bt_txn *txn, unsigned sides, int64_t n)
 {
     bool any = false;
 
+    sides = sides_of(txn, sides);
     for (unsigned i = 0; i < 2; i++) {
         struct side *side = &txn->pace->side[i];
         if ((sides & 1u << i) == 0 || side->n == 0)
