@@ -234,6 +234,9 @@ ok wait_for(sub { get($map, "$url/a")->body eq 'there' && $other->hits('/changed
 
 sub complains { my ($text, $like, $what) = @_; my $said = parse("http_port 127.0.0.1:0\n$text\n"); like $said->{output}, $like, $what; return }
 complains('url_rewrite_map /no/such/map', qr{:2:17: error: /no/such/map cannot be read: No such file}, 'no map');
+like parse("http_port 127.0.0.1:0\nurl_rewrite_map \@DIR\@/map\n", files => { map => "# one\n  a.example  b.example/c\n~ ( d.example\na.test b.test c.test\na.b\n" })->{output},
+    qr{/map:2:14: error: a URL or a host expected, not b\.example/c.*/map:3:3: error: \( is no regular expression.*/map:4:15: error: surplus word c\.test.*/map:5:1: error: what a\.b becomes is missing}s,
+    'faults of a map, all at once, with their places';
 complains('url_rewrite_timeout 5 on_timeout=use_configured_response', qr/:2:23: error: .*need each other/, 'no response');
 complains('url_rewrite_timeout 5 response=OK', qr/:2:23: error: .*need each other/, 'a response for nothing');
 complains('url_rewrite_timeout 5 on_timeout=sleep', qr/:2:23: error: .*not 'sleep'/, 'no action');

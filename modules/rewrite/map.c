@@ -94,7 +94,7 @@ static bool blank(char c)
 }
 
 /* The next word of a line; its place is noted. */
-static bool word_next(bt_str *rest, struct bt_word *word)
+static bool word_next(bt_str *rest, const char *begin, struct bt_word *word)
 {
     size_t i = 0, from;
 
@@ -103,7 +103,7 @@ static bool word_next(bt_str *rest, struct bt_word *word)
     for (from = i; i < rest->len && !blank(rest->at[i]);)
         i++;
     word->text = (bt_str){rest->at + from, i - from};
-    word->column += (uint32_t)from;
+    word->column = (uint32_t)(word->text.at - begin) + 1;
     *rest = (bt_str){rest->at + i, rest->len - i};
     return i > from;
 }
@@ -261,19 +261,20 @@ static bool line_read(struct map *map, bt_str text, struct bt_word at, struct bt
 {
     struct line *line = bt_alloc(map->arena, sizeof *line);
     struct bt_word from = at, to = at, more = at;
+    const char *begin = text.at;
 
-    if (!word_next(&text, &from) || from.text.at[0] == '#')
+    if (!word_next(&text, begin, &from) || from.text.at[0] == '#')
         return true;
     bool nocase = bt_str_eq(from.text, BT_STR("~*"));
     bool regex = nocase || bt_str_eq(from.text, BT_STR("~"));
-    if (regex && !word_next(&text, &from))
+    if (regex && !word_next(&text, begin, &from))
         return bt_complain(err, &at, "the pattern is missing");
     line->kind = KIND_REGEX;
     if (regex ? !regex_read(map, line, &from, nocase, err) : !key_read(map, line, &from, err))
         return false;
-    if (!word_next(&text, &to) || to.text.at[0] == '#')
+    if (!word_next(&text, begin, &to) || to.text.at[0] == '#')
         return bt_complain(err, &from, "what %.*s becomes is missing", BT_STR_ARGS(from.text));
-    if (word_next(&text, &more) && more.text.at[0] != '#')
+    if (word_next(&text, begin, &more) && more.text.at[0] != '#')
         return bt_complain(err, &more, "surplus word %.*s", BT_STR_ARGS(more.text));
     if (!target_read(map, line, &to, err))
         return false;
