@@ -10,7 +10,8 @@ KNOWN("neighbor_type_domain", "word parent|sibling word...",
 
     /* ---- addresses and marks of connections ---- */
     UNBUILT_RULES("mark_client_connection", "word fastacls", NULL, BT_AT_REQUEST,
-                  "the firewall may route or allow by the mark that is missing"),
+                  "the firewall may route or allow by the mark that is missing; write "
+                  "mark_client_packet and let the firewall copy it (nft: ct mark set meta mark)"),
 
     /* ---- other ports ---- */
     {.name = "ftp_port",
