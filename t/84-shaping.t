@@ -318,6 +318,17 @@ is join(' ', map { get($delay, "$url/x", from => "127.0.5$_.1", headers => ['X-W
     'per user, wherever he is';
 is get($delay, "$url/x", from => '127.0.60.1', headers => ['X-Who', 'bob'])->status, 200, 'and each for himself';
 
+# Buckets outlive a worker that is killed, and a reload.
+my $lasting = proxy("request_rate_limit 1/hour burst=2\n", workers => 1);
+is get($lasting, "$url/x")->status, 200, 'one of two';
+my ($worker) = $lasting->workers;
+kill KILL => $worker;
+ok wait_for(sub { my @now = $lasting->workers; @now == 1 && $now[0] != $worker }), 'the worker is killed';
+is get($lasting, "$url/x")->status, 200, 'two of two';
+is ctl($lasting, 'reload')->{status}, 0, 'a reload';
+is get($lasting, "$url/x")->status, 429, 'and still too many';
+$lasting->expect_log(qr/worker/);
+
 # --- the configuration --------------------------------------------------------------------------------
 
 sub complains { my ($text, $like, $what) = @_; my $parsed = parse("http_port 127.0.0.1:0\n$text\n"); like $parsed->{output}, $like, $what; return }
