@@ -1,7 +1,9 @@
 # 92-reference.t - etc/reference says what the rows say; `make reference` writes it.
 use Bobtail::Test;
 
-for my $kind (qw(directives counters fields acl_types phases log_writers)) {
+my @kinds = qw(directives counters fields acl_types phases log_writers);
+push @kinds, 'lua' if !bobtail('--explain', 'lua_script')->{status};
+for my $kind (@kinds) {
     my $said = bobtail('--reference', $kind);
     my $kept = slurp("$ENV{BT_SRCDIR}/etc/reference/$kind.txt");
 

@@ -199,4 +199,4 @@ BT_MODULE(lua, "Policy in Lua: functions of scripts for the phases of an exchang
           .start = start, .stop = stop, .directives = BT_ROWS(directives),
           .counters = BT_ROWS(bt_counters), .fields = BT_ROWS(fields),
           .acl_types = BT_ROWS(acl_types), .hooks = {hook_rows, 7}, .commands = BT_ROWS(commands),
-          .phases = hooks_phases);
+          .phases = hooks_phases, .manual = manual);

@@ -262,6 +262,10 @@ void reload_start(
     void); /* in a worker: were the scripts loaded anew since the configuration was read? */
 void reload_run(struct bt_call *, const bt_str *word, size_t n);
 
+/* ---- manual.c ---- */
+
+bool manual(size_t i, struct bt_manual_row *);
+
 /* ---- test.c ---- */
 
 void test_run(struct bt_call *, const bt_str *word, size_t n); /* test-lua */

@@ -16,7 +16,7 @@
 #include "bt_types.h"
 
 #define BT_ABI_MAJOR 2 /* a row changed its shape: modules built before are refused */
-#define BT_ABI_MINOR 7 /* struct bt_module grew at its end: older modules still load */
+#define BT_ABI_MINOR 8 /* struct bt_module grew at its end: older modules still load */
 
 struct bt_error; /* gathers complaints about the configuration */
 struct bt_txn;   /* one exchange */
@@ -376,6 +376,16 @@ BT_API void bt_call_print(struct bt_call *, const char *format, ...) BT_PRINTF(2
 /* That was all; `why` not NULL: it failed. */
 BT_API void bt_call_done(struct bt_call *, const char *why);
 
+/* ---- a manual of things that are no rows of the server: functions of scripts ---- */
+
+struct bt_manual_row {
+    const char *section; /* a sentence; the same pointer for all of one section */
+    const char *usage;   /* "bt.sleep(seconds)" */
+    const char *doc;     /* sentences */
+    const char *where;   /* where it may be used; NULL: everywhere */
+    const char *example; /* NULL: none */
+};
+
 /* ---- the module ---- */
 
 /* What the server tells a module about itself. */
@@ -468,6 +478,9 @@ struct bt_module {
     const struct bt_route *route; /* the one module that knows ways (bt_route.h). Since minor 6 */
     /* The one module that answers what is asked of this server itself (bt_pages.h). Since minor 7 */
     const struct bt_pages *pages;
+    /* Entry number i of a manual of its own (`bobtail --reference NAME`, bobtail-NAME(7)); false: there
+     * are not so many. May be called without any configuration. Since minor 8 */
+    bool (*manual)(size_t i, struct bt_manual_row *);
 };
 
 #define BT_MODULE(its_name, its_doc, ...)                                                          \

@@ -296,6 +296,41 @@ static void list_card(struct listing *listing, const struct card *card)
     listing->n++;
 }
 
+/* ---- manuals of modules ---- */
+
+static void print_row(const struct bt_manual_row *row, FILE *out)
+{
+    fprintf(out, "%s\n", row->usage);
+    print_wrapped(out, row->doc);
+    if (row->where != NULL)
+        print_wrapped(out, row->where);
+    if (row->example != NULL) {
+        bt_str rest = str_from(row->example), line;
+        fputs("    example:\n", out);
+        while (str_split(rest, '\n', &line, &rest) || line.len > 0)
+            fprintf(out, "        %.*s\n", BT_STR_ARGS(line));
+    }
+    fputc('\n', out);
+}
+
+static bool print_manual(const struct generation *gen, const char *name, FILE *out)
+{
+    const struct bt_module *module = registry_module(gen->registry, str_from(name));
+    const char *section = NULL;
+    struct bt_manual_row row;
+
+    if (module == NULL || module->size <= offsetof(struct bt_module, manual) ||
+        module->manual == NULL)
+        return false;
+    for (size_t i = 0; module->manual(i, &row); i++) {
+        if (row.section != section)
+            fprintf(out, "# %s\n\n", row.section);
+        section = row.section;
+        print_row(&row, out);
+    }
+    return true;
+}
+
 bool reference_print(const struct generation *gen, const char *kind,
                      const struct reference_form *form, FILE *out)
 {
@@ -311,10 +346,12 @@ bool reference_print(const struct generation *gen, const char *kind,
     } else {
         while (at < KINDS && strcmp(kinds[at].word, kind) != 0)
             at++;
+        if (at == KINDS && print_manual(gen, kind, out))
+            return true;
         if (at == KINDS) {
             fprintf(stderr,
                     "bobtail: there is no reference of '%s': say directives, counters, "
-                    "fields, acl_types, phases or log_writers\n",
+                    "fields, acl_types, phases, log_writers or lua\n",
                     kind);
             return false;
         }

@@ -446,6 +446,50 @@ static void page_module(void)
     mdoc(".Sh SEE ALSO\n.Xr bobtail.conf 5 ,\n.Xr bobtail-lua 7 ,\n.Xr bobtail 8\n");
 }
 
+/* Lines as they are. */
+static void literal(const char *lines)
+{
+    bt_str rest = str_from(lines), one;
+    struct bt_arena *arena = arena_new(1024);
+
+    mdoc(".Bd -literal -offset indent\n");
+    while (str_split(rest, '\n', &one, &rest) || one.len > 0) {
+        if (one.len > 0 && strchr(".'", one.at[0]) != NULL)
+            fputs("\\&", out);
+        text(bt_str_copy(arena, one).at);
+        fputc('\n', out);
+    }
+    mdoc(".Ed\n");
+    arena_free(arena);
+}
+
+/* The rows of a module's own manual. */
+static void manual_of(const struct bt_module *module)
+{
+    const char *section = NULL;
+    struct bt_manual_row row;
+
+    for (size_t i = 0; module->manual != NULL && module->manual(i, &row); i++) {
+        if (row.section != section) {
+            if (section != NULL)
+                mdoc(".El\n");
+            mdoc(".Ss");
+            argument(row.section);
+            mdoc("\n.Bl -tag -width Ds\n");
+        }
+        section = row.section;
+        mdoc(".It Li");
+        argument(row.usage);
+        fputc('\n', out);
+        line(row.doc);
+        line(row.where);
+        if (row.example != NULL)
+            literal(row.example);
+    }
+    if (section != NULL)
+        mdoc(".El\n");
+}
+
 static void page_lua(void)
 {
     const struct bt_module *lua = registry_module(all->registry, BT_STR("lua"));
@@ -462,6 +506,8 @@ static void page_lua(void)
     line(lua->doc);
     mdoc(".Sh DIRECTIVES\n");
     directives_of(lua);
+    mdoc(".Sh HOOKS AND FUNCTIONS\n");
+    manual_of(lua);
     mdoc(".Sh COUNTERS\n.Bl -tag -width Ds\n");
     counters_of(lua->counters.row, lua->counters.n);
     mdoc(".El\n.Sh SEE ALSO\n.Xr bobtail.conf 5 ,\n.Xr bobtail-module 7 ,\n.Xr bobtail 8\n");

@@ -227,7 +227,7 @@ static const struct option table[] = {
     {{0, "explain", "NAME", "what is known of a module, directive, ACL type, field or counter"},
      take_explain},
     {{0, "reference", "KIND",
-      "the manual: directives, counters, fields, acl_types, phases, log_writers"},
+      "the manual: directives, counters, fields, acl_types, phases, log_writers, lua"},
      take_reference},
     {{0, "lua-check", "FILE", "would this be taken as a lua_script?"}, take_lua_check},
     {{0, "lua-test", "FILE", "run the functions test_* of a script (see bobtail-lua)"},
