@@ -49,10 +49,10 @@ enum hook { HOOKS(HOOK_ID_) HOOK_END };
 /* Sets of hooks: where a function may be called. */
 #define IN(id) (1u << HOOK_##id)
 #define IN_ANY ((1u << HOOK_END) - 1)
-/* Where an exchange is at hand. */
+/* Where an exchange is at hand; in a test as a value. */
 #define IN_EXCHANGE                                                                                \
     (IN(ACCEPT) | IN(HELLO) | IN(REQUEST) | IN(LOOKUP) | IN(UPSTREAM) | IN(RESPONSE) | IN(ERROR) | \
-     IN(FINISH) | IN(ACL))
+     IN(FINISH) | IN(ACL) | IN(TEST))
 /* Where something may be waited for. */
 #define IN_WAITING (IN_ANY & ~(IN(INIT) | IN(FINISH)))
 

@@ -77,6 +77,8 @@ static const char *where_text(unsigned where)
         return NULL;
     if (where == IN_EXCHANGE)
         return "Wherever there is an exchange.";
+    if (where == (IN_ANY & ~IN(INIT)))
+        return "Everywhere but in on_init, and while a script is loaded.";
     if (where == IN_WAITING)
         return "Waits: everywhere but in on_init and on_finish.";
     for (enum hook hook = 0; hook < HOOK_END && n < sizeof text; hook++)

@@ -153,6 +153,7 @@ struct bt_txn *bt_sketch(const struct bt_sketch *given, const char **why)
     txn = sketch_new(&sketch, why);
     if (txn == NULL || (given->status != 0 && !sketch_response(txn, given, why)))
         return NULL;
+    txn->step = STEP_admit;
     txn->running = true; /* nobody is to walk it through its steps */
     return txn;
 }

@@ -1,7 +1,7 @@
 /* policy.c - a script of module lua is checked, or tested, without a configuration.
  *
- * A configuration is made up around it, with the script's folder for lua_path. For tests a server of
- * one process is started by it, on a port that nobody knows, and the module is asked to run them, as by
+ * A configuration is made up around it, with the script's folder and the one above for lua_path. For
+ * tests a server of one process is started by it, on a port that nobody knows, and the module is asked to run them, as by
  * bobtailctl; when it has answered the server ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
@@ -48,8 +48,8 @@ static const char *configuration(const struct options *o)
     dprintf(fd,
             "http_port 127.0.0.1:0\npid_filename none\ncontrol_socket none\naccess_log none\n"
             "cache_log none\ncoredump_dir none\ncache_mem 0\nhttp_access allow all\n"
-            "lua_path %s\nlua_script %s\n",
-            dirname(folder), script);
+            "lua_path %s:%s/..\nlua_script %s\n",
+            dirname(folder), folder, script);
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     return name;
 }
