@@ -56,7 +56,7 @@ told('request_header_max_size 64', 'warning', 25, 'taken as KB');
 told('connect_timeout 30 secs', 'error', 20, "did you mean 'seconds'");
 told('connect_timeout 30', 'warning', 17, 'taken as second');
 told('connect_timeout soon', 'error', 17, 'a time');
-told('dns_nameservers 192.0.2.1 192.0.2.256', 'error', 27, 'an IP address expected');
+told('dns_nameservers 192.0.2.1 192.0.2.256', 'warning', 27, 'an IP address expected');
 told('http_access permit all', 'error', 13, "did you mean 'allow'");
 told('http_access allow', 'error', 1, 'all stands for everybody');
 told('visible_hostname "a b', 'error', 18, 'not closed');

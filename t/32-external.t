@@ -195,7 +195,7 @@ for (['external_acl_type x %SRC /nowhere/helper', 1, 26, 'cannot be used'],
     ["external_acl_type plan %SRC /bin/true\nacl x external plam", 2, 16, "did you mean 'plan'"],
     ["external_acl_type x %SRC /bin/true\nexternal_acl_type x %SRC /bin/true", 2, 19, 'already'],
     ["external_acl_type x %<{Server} /bin/true\nacl x external x", 2, 16, 'response'],
-    ["external_acl_type x %SRC /bin/true\nacl x external x\nreply_body_max_size 1 MB x", 3, 26, 'cannot wait'],
+    ["external_acl_type x %SRC /bin/true\nacl x external x\nfollow_x_forwarded_for allow x", 3, 30, 'cannot wait'],
     ["acl x ext_user_regex a(", 1, 22, "a("]) {
     my ($text, $line, $column, $mention) = @$_;
     my $said = parse("$text\n");

@@ -12,8 +12,7 @@ sub refused
 
 refused("acl late http_status 404\nhttp_access deny late\n", '3:18', 'late', 'RESPONSE', 'http_access.*REQUEST');
 refused("acl kind rep_mime_type video\nhttp_access allow all !kind\n", '3:23', 'rep_mime_type', 'RESPONSE');
-refused("acl users proxy_auth REQUIRED\ntcp_outgoing_address 127.0.0.1 users\n", '3:32', 'cannot wait');
-refused("acl away dst 10.0.0.0/8\ntcp_outgoing_address 127.0.0.1 !away\n", '3:32', 'cannot wait');
+refused("acl away dst 10.0.0.0/8\nfollow_x_forwarded_for allow !away\n", '3:30', 'away', 'cannot wait');
 
 # What cannot wait in the end may stand there: -n, and names of hosts.
 my $said = parse(<<'CONF');

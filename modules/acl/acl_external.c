@@ -575,8 +575,8 @@ static enum bt_match external_match(const void *compiled, struct bt_txn *txn)
     }
     bt_str line = line_make(acl, txn);
     enum bt_match said = cached_ask(acl, txn, line, &found);
-    if (found)
-        return said;
+    if (found || !bt_may_wait())
+        return found ? said : BT_WAIT;
     struct pending *pending = question(acl->mine, line, bt_txn_arena(txn));
     wait = bt_alloc(bt_txn_arena(txn), sizeof *wait);
     *wait = (struct wait){waits->first, acl, txn, NULL, pending->waiters, &pending->waiters};

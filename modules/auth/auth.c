@@ -243,6 +243,11 @@ static bool auth_param_set(void *conf, const struct bt_line *line, struct bt_err
     }
     names[n] = NULL;
     const char *near = bt_nearest(param->text, names);
+    if (bt_str_eq(param->text, BT_STR("credentialsttl"))) { /* written for all schemes by some */
+        bt_caution(err, param, "%s has no parameter '%s': it is ignored",
+                   line->args.word[0].text.at, param->text.at);
+        return true;
+    }
     return bt_complain(err, param, "%s has no parameter '%s'%s%s%s", line->args.word[0].text.at,
                        param->text.at, near != NULL ? "; did you mean '" : "",
                        near != NULL ? near : "", near != NULL ? "'?" : "");

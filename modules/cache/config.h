@@ -18,6 +18,7 @@ struct range_limit {
 struct pattern_options {
     bool override_expire, override_lastmod, reload_into_ims, ignore_reload, ignore_no_store,
         ignore_private, refresh_ims, store_stale, ignored;
+    bt_str gone;
     int64_t max_stale; /* minutes; -1: max_stale of all */
 };
 

@@ -42,6 +42,12 @@ static const struct bt_option pattern_options[] = {
      offsetof(struct pattern_options, ignored), BT_OBSOLETE},
     {"ignore-must-revalidate", NULL, NULL, "Gone from the language; no effect.",
      offsetof(struct pattern_options, ignored), BT_OBSOLETE},
+    {"negative-ttl", "word", NULL, "Of Squid 2.7; no effect.",
+     offsetof(struct pattern_options, gone), BT_OBSOLETE},
+    {"stale-while-revalidate", "word", NULL, "Of Squid 2.7; no effect.",
+     offsetof(struct pattern_options, gone), BT_OBSOLETE},
+    {"ignore-stale-while-revalidate", NULL, NULL, "Of Squid 2.7; no effect.",
+     offsetof(struct pattern_options, ignored), BT_OBSOLETE},
     {"refresh-ims", NULL, NULL, "A conditional request by a client is asked of the origin.",
      offsetof(struct pattern_options, refresh_ims), BT_BUILT},
     {"store-stale", NULL, NULL, "It is kept although it is stale and cannot be validated.",
@@ -140,7 +146,7 @@ static const struct bt_directive directives[] = {
          "at most; -1: always."),
     SIZE(abort_max, "quick_abort_max", "size|none", "KB", "16 KB",
          "It is given up when more than this is missing."),
-    BT_SET_AS(CONF_T, abort_pct, "percent", "quick_abort_pct", "95",
+    BT_SET_AS(CONF_T, abort_pct, "int(-1..1000)", "quick_abort_pct", "95",
               "Between the two it is finished when so much of it is there. Who "
               "waits for the same "
               "fetch keeps it going in any case."),

@@ -28,6 +28,8 @@ enum word {
     WORD_CLIENT_FIRST,
     WORD_SERVER_FIRST,
     WORD_PEEK_AND_SPLICE,
+    WORD_ALLOW, /* the two of Squid 3.1 */
+    WORD_DENY,
     WORDS
 };
 
@@ -45,12 +47,14 @@ static const struct meaning meaning[WORDS] = {
     [WORD_CLIENT_FIRST] = {"client-first", TLS_BUMP},
     [WORD_SERVER_FIRST] = {"server-first", TLS_STARE},
     [WORD_PEEK_AND_SPLICE] = {"peek", TLS_PEEK},
+    [WORD_ALLOW] = {"bump", TLS_BUMP},
+    [WORD_DENY] = {"none", TLS_SPLICE},
 };
 
 #define BIT(word) (UINT32_C(1) << (word))
 #define ANY_WORD (BIT(WORDS) - 1)
-#define SPLICES (BIT(WORD_SPLICE) | BIT(WORD_NONE))
-#define BUMPS (BIT(WORD_BUMP) | BIT(WORD_CLIENT_FIRST) | BIT(WORD_SERVER_FIRST))
+#define SPLICES (BIT(WORD_SPLICE) | BIT(WORD_NONE) | BIT(WORD_DENY))
+#define BUMPS (BIT(WORD_BUMP) | BIT(WORD_CLIENT_FIRST) | BIT(WORD_SERVER_FIRST) | BIT(WORD_ALLOW))
 
 /* What can be done now. In step 2 server-first has seen no server and bumps, which looks at it; who
  * wrote peek-and-splice has peeked. */

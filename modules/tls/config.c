@@ -120,23 +120,23 @@ static bool option_find(bt_str word, uint64_t *bits)
     return false;
 }
 
-static bool option_unknown(const struct config_words *words, bt_str word, struct bt_error *err)
+/* To do without is never weaker than Squid, which does, too. */
+static void option_unknown(const struct config_words *words, bt_str word, struct bt_error *err)
 {
     const char *known[OPTIONS + 1] = {NULL}, *near;
 
     for (size_t i = 0; i < OPTIONS; i++)
         known[i] = options[i].name;
     near = bt_nearest(word, known);
-    return bt_complain(err, words->at, "%s: OpenSSL's option '%.*s' is not known%s%s%s",
-                       words->what, BT_STR_ARGS(word), near != NULL ? "; did you mean '" : "",
-                       near != NULL ? near : "", near != NULL ? "'?" : "");
+    bt_caution(err, words->at, "%s: OpenSSL's option '%.*s' is not known, and ignored%s%s%s",
+               words->what, BT_STR_ARGS(word), near != NULL ? "; did you mean '" : "",
+               near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
-static bool options_set(SSL_CTX *ctx, const struct config_words *words, struct bt_error *err)
+static void options_set(SSL_CTX *ctx, const struct config_words *words, struct bt_error *err)
 {
     bt_str rest = words->options, word;
     uint64_t bits;
-    bool good = true;
 
     while (word_next(&rest, ",:| ", &word)) {
         bool off = word.at[0] == '-' || word.at[0] == '!';
@@ -144,7 +144,7 @@ static bool options_set(SSL_CTX *ctx, const struct config_words *words, struct b
         if (off || word.at[0] == '+')
             word = (bt_str){word.at + 1, word.len - 1};
         if (!option_find(word, &bits)) {
-            good = option_unknown(words, word, err);
+            option_unknown(words, word, err);
             continue;
         }
         if ((bits & SSL_OP_IGNORE_UNEXPECTED_EOF) != 0)
@@ -155,7 +155,6 @@ static bool options_set(SSL_CTX *ctx, const struct config_words *words, struct b
         else
             SSL_CTX_set_options(ctx, bits);
     }
-    return good;
 }
 
 /* ---- flags ---- */
@@ -387,7 +386,7 @@ SSL_CTX *config_context(const SSL_METHOD *method, const struct config_words *wor
     side_prepare(ctx);
     keylog_context(ctx);
     good = versions_set(ctx, words, err);
-    good &= options_set(ctx, words, err);
+    options_set(ctx, words, err);
     good &= ciphers_set(ctx, words, err);
     good &= own_set(ctx, words, err);
     good &= trust_set(ctx, words, err);

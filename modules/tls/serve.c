@@ -75,20 +75,26 @@ static bool dh_set(SSL_CTX *ctx, const struct bt_tls_port *said, struct bt_error
     params = in != NULL ? PEM_read_bio_Parameters(in, NULL) : NULL;
     BIO_free(in);
     ERR_clear_error();
-    if (params == NULL)
-        return file.len == 0 ||
-               bt_complain(err, said->at,
-                           "%.*s: there are no Diffie-Hellman parameters (PEM) in it, or it cannot "
-                           "be read; leave tls-dh= out, and OpenSSL has its own",
-                           BT_STR_ARGS(file));
-    SSL_CTX_set_dh_auto(ctx, 0);
-    if (SSL_CTX_set0_tmp_dh_pkey(ctx, params) == 1)
+    if (params == NULL) {
+        if (file.len > 0)
+            bt_caution(err, said->at,
+                       "%.*s: there are no Diffie-Hellman parameters (PEM) in it, or it cannot "
+                       "be read; those of OpenSSL are used",
+                       BT_STR_ARGS(file));
         return true;
+    }
+    if (SSL_CTX_set0_tmp_dh_pkey(ctx, params) == 1) {
+        SSL_CTX_set_dh_auto(ctx, 0);
+        return true;
+    }
     EVP_PKEY_free(params);
     ERR_clear_error();
-    return bt_complain(err, said->at,
-                       "%.*s: these parameters are too short; 2048 bits are asked for",
-                       BT_STR_ARGS(file));
+    bt_caution(
+        err, said->at,
+        "%.*s: these parameters are too short, 2048 bits are asked for; those of OpenSSL are "
+        "used",
+        BT_STR_ARGS(file));
+    return true;
 }
 
 static bool clients_set(SSL_CTX *ctx, const struct bt_tls_port *said, unsigned flags,

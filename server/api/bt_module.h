@@ -131,7 +131,8 @@ struct bt_option {
  *   format            bt_str, the rest of the line or a quoted word, checked as a log format
  *   acls              zero or more ACL names, each with or without !; the list may wait
  *   acls+             at least one
- *   fastacls          as acls, but the list cannot wait: an ACL that may wait is refused
+ *   fastacls          as acls, but the list cannot wait: an ACL that may wait is refused before
+ *                     http_access has been asked, and later says what is known (bt_may_wait())
  *   options           name=value words of .options, anywhere from there on
  *   [x]               may be missing
  *   x...              one or more; [x...] zero or more; words in "quotes" name list files where
@@ -297,7 +298,7 @@ struct bt_acl_type {
     unsigned
         cost; /* cheap first: 0 table, 1 one look-up, 2 patterns, 3 may wait; also for BT_SLOW */
 };
-#define BT_SLOW 1u   /* may answer WAIT: refused in lists that cannot wait */
+#define BT_SLOW 1u   /* may answer WAIT: in lists that cannot wait, see bt_may_wait() */
 #define BT_FRESH 2u  /* has a side effect or a changing answer: asked each time it is reached */
 #define BT_FOLDS 4u  /* takes the flags -i and +i (args keep them as words) */
 #define BT_NO_DNS 8u /* takes the flag -n: ACLs with it never wait; compiled apart, -n as word 0 */

@@ -103,6 +103,11 @@ BT_API enum bt_match bt_login(struct bt_txn *);
  * UPSTREAM. */
 BT_API void bt_mark_set(struct bt_txn *, uint32_t mark);
 
+/* In match() of an ACL that may wait. false: a list that cannot is asking. What is known already is to
+ * be said, and nothing to be begun: WAIT is then taken for no match. bt_login(), bt_destination() and
+ * the like look at it by themselves. */
+BT_API bool bt_may_wait(void);
+
 /* ---- notes: key and value on an exchange, or on its client's connection ---- */
 
 enum bt_note { BT_NOTE_EXCHANGE, BT_NOTE_CLIENT };

@@ -22,17 +22,18 @@ static bool nameservers_set(void *conf_, const struct bt_line *line, struct bt_e
     struct core_conf *conf = conf_;
     struct bt_word *all = bt_alloc(line->arena, (conf->nameservers.n + line->args.n) * sizeof *all);
 
+    if (conf->nameservers.n > 0)
+        memcpy(all, conf->nameservers.word, conf->nameservers.n * sizeof *all);
     for (size_t i = 0; i < line->args.n; i++) {
         const struct bt_word *at = &line->args.word[i];
         struct sockaddr_storage with_port;
         uint8_t bare[16];
-        if (!addr_parse(at->text, bare) && !addr_parse_with_port(at->text, &with_port))
-            return bt_complain(err, at, "an IP address expected, not '%s'", at->text.at);
+        if (addr_parse(at->text, bare) || addr_parse_with_port(at->text, &with_port))
+            all[conf->nameservers.n++] = *at;
+        else
+            bt_caution(err, at, "an IP address expected, not '%s': it is ignored", at->text.at);
     }
-    if (conf->nameservers.n > 0)
-        memcpy(all, conf->nameservers.word, conf->nameservers.n * sizeof *all);
-    memcpy(all + conf->nameservers.n, line->args.word, line->args.n * sizeof *all);
-    conf->nameservers = (struct bt_args){all, conf->nameservers.n + line->args.n};
+    conf->nameservers.word = all;
     return true;
 }
 

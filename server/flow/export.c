@@ -107,7 +107,8 @@ bt_str bt_req_header(struct bt_txn *txn, bt_str name, size_t n)
 
 enum bt_match bt_destination(struct bt_txn *txn, const struct sockaddr *const **addrs, size_t *n)
 {
-    enum bt_match match = origin_addrs(txn);
+    bool known = txn->addrs != NULL || txn->url.host_is_addr || bt_may_wait();
+    enum bt_match match = known ? origin_addrs(txn) : BT_WAIT;
 
     *addrs = match == BT_YES ? txn->addrs : NULL;
     *n = match == BT_YES ? txn->n_addrs : 0;
@@ -124,7 +125,7 @@ static void client_named(struct resolve *r)
 
 enum bt_match bt_client_name(struct bt_txn *txn, bt_str *name)
 {
-    if (txn->naming_now)
+    if (txn->naming_now || (txn->naming == NULL && !bt_may_wait()))
         return BT_WAIT;
     if (txn->naming == NULL) {
         txn->naming = bt_alloc(txn->arena, sizeof *txn->naming);
@@ -161,7 +162,7 @@ enum bt_match bt_reverse(struct bt_txn *txn, bt_str *name)
 {
     if (!txn->url.host_is_addr)
         return BT_NO;
-    if (txn->reversing)
+    if (txn->reversing || (txn->reverse == NULL && !bt_may_wait()))
         return BT_WAIT;
     if (txn->reverse == NULL) {
         txn->reverse = bt_alloc(txn->arena, sizeof *txn->reverse);

@@ -15,7 +15,7 @@ KNOWN("neighbor_type_domain", "word parent|sibling word...",
 
     /* ---- other ports ---- */
     {.name = "ftp_port",
-     .args = "word [intercept|tproxy] options",
+     .args = "word [intercept|tproxy|accel] options",
      .options = BT_ROWS(port_options),
      .status = BT_UNBUILT,
      .note = "clients would find nobody there"},

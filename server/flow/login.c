@@ -42,7 +42,7 @@ static int login_status(struct bt_txn *txn)
 
 enum bt_match bt_login(struct bt_txn *txn)
 {
-    if (txn->sketched || txn->background || cannot_login(txn))
+    if (!bt_may_wait() || txn->sketched || txn->background || cannot_login(txn))
         return bt_who(txn, BT_WHO_LOGIN).at != NULL ? BT_YES : BT_NO;
     enum bt_match said = login() == NULL ? BT_NO : login()->ask(txn);
 

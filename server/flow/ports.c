@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/ports.h"
 
+#include <netdb.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -100,8 +102,28 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
      .doc = "always: packets to clients may be broken up by routers; transparent: on ports with "
             "intercept or tproxy only.",
      .offset = offsetof(struct ports_options, pmtu)},
+    OPTION("ipv4", NULL, ipv4, "No IPv6 where the line has no address."),
     IGNORED("worker-queues", NULL, ignored, "Each worker has a socket of its own in any case."),
 };
+
+/* The first address of a name, as it is now: most often one of /etc/hosts. */
+static bool port_named(struct flow_port *port, bt_str host, unsigned number,
+                       const struct bt_word *word, struct bt_error *err)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;
+    char name[256];
+
+    snprintf(name, sizeof name, "%.*s", BT_STR_ARGS(host));
+    int failed = getaddrinfo(name, NULL, &hints, &list);
+    if (failed != 0)
+        return bt_complain(err, word,
+                           "\"%s\" is neither an address nor a name that can be looked up now (%s)",
+                           name, gai_strerror(failed));
+    memcpy(&port->addr, list->ai_addr, list->ai_addrlen);
+    addr_set_port((struct sockaddr *)&port->addr, (uint16_t)number);
+    freeaddrinfo(list);
+    return true;
+}
 
 /* "3128", "192.0.2.1:3128", "[2001:db8::1]:3128", "proxy.example.com:3128"; port 0 for tests. */
 static bool port_address(struct flow_port *port, const struct bt_word *word, struct bt_error *err)
@@ -130,10 +152,7 @@ static bool port_address(struct flow_port *port, const struct bt_word *word, str
     }
     if (addr_parse_sockaddr(host, number, &port->addr))
         return true;
-    return bt_complain(err, word,
-                       "\"%.*s\" is no address; write the address itself, not a name, since a port "
-                       "must stand before names can be looked up",
-                       BT_STR_ARGS(host));
+    return port_named(port, host, number, word, err);
 }
 
 /* tcpkeepalive=idle,interval,timeout */
@@ -156,8 +175,10 @@ static bool port_keepalive(struct flow_port *port, bt_str text, const struct bt_
     return true;
 }
 
-static bool port_known(const struct core_conf *conf, const struct flow_port *port,
-                       struct bt_error *err)
+/* The line that has this address already; NULL: none. Only one of the two can be bound: the first, as
+ * in Squid. */
+static const struct flow_port *port_same(const struct core_conf *conf, const struct flow_port *port,
+                                         struct bt_error *err)
 {
     for (size_t i = 0; i < conf->n_ports; i++) {
         const struct flow_port *other = &conf->ports[i];
@@ -165,11 +186,14 @@ static bool port_known(const struct core_conf *conf, const struct flow_port *por
                 ? memcmp(&port->addr, &other->addr, sizeof port->addr) == 0
                 : addr_port((const struct sockaddr *)&port->addr) != 0 &&
                       addr_same((const struct sockaddr *)&port->addr,
-                                (const struct sockaddr *)&other->addr, true))
-            return bt_complain(err, port->at, "\"%.*s\" is given twice; the first time in line %u",
-                               BT_STR_ARGS(port->at->text), (unsigned)other->at->line);
+                                (const struct sockaddr *)&other->addr, true)) {
+            bt_caution(err, port->at,
+                       "\"%.*s\" is given twice: line %u has it, and this one is ignored",
+                       BT_STR_ARGS(port->at->text), (unsigned)other->at->line);
+            return other;
+        }
     }
-    return true;
+    return NULL;
 }
 
 /* The client knows nothing of us. */
@@ -309,9 +333,16 @@ bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
     struct flow_port port = {.at = word, .name = options->name};
 
     conf->ports_tried = true;
-    if (!port_address(&port, word, err) || !port_known(conf, &port, err) ||
-        !port_keepalive(&port, options->tcpkeepalive, word, err))
+    if (!port_address(&port, word, err) || !port_keepalive(&port, options->tcpkeepalive, word, err))
         return false;
+    if (port_same(conf, &port, err) != NULL)
+        return true;
+    if (options->ipv4 && port.dual) {
+        const struct sockaddr_in6 *any = (const struct sockaddr_in6 *)(const void *)&port.addr;
+        struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = any->sin6_port};
+        memcpy(&port.addr, &v4, sizeof v4);
+        port.dual = false;
+    }
     port.no_connection_auth = !options->connection_auth;
     if (!port_mode(&port, options, err) || !port_tls(&port, line, err) ||
         !port_site(&port, line, err))
@@ -353,8 +384,8 @@ bool ports_set_admin(void *conf_, const struct bt_line *line, struct bt_error *e
                    "whoever can reach this address can read what this server does; "
                    "127.0.0.1:PORT or unix:PATH keep it on this machine");
     }
-    if (!port_known(conf, &port, err))
-        return false;
+    if (port_same(conf, &port, err) != NULL)
+        return true;
     port_add(conf, &port, line->arena);
     return true;
 }

@@ -51,7 +51,9 @@ struct acls {
     struct lists *files;         /* values out of list files; NULL: none */
     uint32_t swaps;              /* how often those were replaced in this process */
     bool compiled;
-    bool watch; /* acl_list_watch */
+    bool watch;                             /* acl_list_watch */
+    const struct bt_directive *hurried_row; /* what was last said about a list that cannot wait */
+    bt_str hurried_type;
 };
 
 /* The server's own rows (acl_known.c). acl_self.conf is the struct acls of this process. */
@@ -80,7 +82,7 @@ bt_str acl_type_name(const struct acl *);
 /* "file:line" of the first definition, or "predefined"; in the arena of the configuration. */
 const char *acl_place(const struct acl *);
 enum bt_phase acl_earliest(const struct acl *);
-bool acl_is_slow(const struct acl *);  /* refused where nothing can wait */
+bool acl_is_slow(const struct acl *);  /* may wait, or need a login */
 bool acl_is_fresh(const struct acl *); /* asked each time */
 /* It may send the client to log in: nothing behind it in its line, and no line below, may be looked at
  * before that is settled (memo->knows_login). Only when compiled. */
@@ -142,6 +144,11 @@ struct acl_memo **acl_memo_place(struct bt_txn *);
 struct acl_memo *acl_memo(const struct acls *, struct bt_txn *);
 /* Ask one ACL, or recall what it answered. Only when compiled. */
 enum bt_match acl_ask(const struct acl *, struct acl_memo *, struct bt_txn *);
+/* Around a question about an ACL that may wait, of a list that cannot: bt_may_wait() is false. Returns
+ * what it was. What was asked so is to go through acl_hurried(): what is not known is no match, and who
+ * is not logged in fails the line either way. */
+bool acl_hurry(bool on);
+enum bt_match acl_hurried(enum bt_match said, bool negated);
 /* Those of a kind that match: as bits, or where there are many of them as their numbers. */
 struct acl_answer {
     const uint64_t *bits; /* NULL: */

@@ -181,6 +181,32 @@ enum bt_match acl_kind_ask(const struct acl_kind *kind, struct acl_memo *memo, s
     return said;
 }
 
+/* ---- lists that cannot wait ---- */
+
+static bool hurried;
+
+bool bt_may_wait(void)
+{
+    return !hurried;
+}
+
+bool acl_hurry(bool on)
+{
+    bool was = hurried;
+
+    hurried = on;
+    return was;
+}
+
+enum bt_match acl_hurried(enum bt_match said, bool negated)
+{
+    if (said == BT_BROKEN)
+        return negated ? BT_YES : BT_NO;
+    return said == BT_WAIT ? BT_NO : said;
+}
+
+/* ---- one ACL ---- */
+
 static enum bt_match set_ask(const struct acl *acl, struct acl_memo *memo, struct bt_txn *txn)
 {
     struct acl_answer answer;
@@ -217,6 +243,8 @@ static enum bt_match one_ask(const struct acl *acl, struct acl_memo *memo, struc
     enum bt_match said = lines_ask(acl, txn);
     memo->knows_login |= acl->login && (said == BT_YES || said == BT_NO);
     if (said == BT_WAIT || (acl->type->row->flags & BT_FRESH) != 0)
+        return said;
+    if (said != BT_YES && said != BT_NO && hurried) /* it might be told later */
         return said;
     code_set(memo, acl->code, said == BT_YES ? CODE_YES : said == BT_NO ? CODE_NO : CODE_BROKEN);
     return said;

@@ -29,8 +29,10 @@ static bool negated(bt_str *name)
     return true;
 }
 
-/* Would the ACL's answer be there, and in time? */
-static void term_check(const struct acl *acl, const struct bt_word *at,
+/* Would the ACL's answer be there, and in time? Lists that cannot wait may be asked about what waits
+ * when http_access was asked before: who is logged in is known then, and where the request goes, too,
+ * as soon as it is sent. */
+static void term_check(struct acls *acls, const struct acl *acl, const struct bt_word *at,
                        const struct bt_directive *row, bool fast, struct bt_error *err)
 {
     if (acl_earliest(acl) > row->phase)
@@ -38,11 +40,20 @@ static void term_check(const struct acl *acl, const struct bt_word *at,
                     "ACL %s (type %s) is known from phase %s on, and %s is asked in phase %s",
                     acl_name(acl).at, acl_type_name(acl).at, phase_name(acl_earliest(acl)),
                     row->name, phase_name(row->phase));
-    if (fast && acl_is_slow(acl))
+    if (!fast || !acl_is_slow(acl))
+        return;
+    if (row->phase <= BT_AT_REQUEST)
         bt_complain(err, at,
                     "ACL %s (type %s) may have to wait for a name server, a login or a helper, and "
                     "%s cannot wait: it would silently not match",
                     acl_name(acl).at, acl_type_name(acl).at, row->name);
+    else if (acls->hurried_row != row || !bt_str_eq(acls->hurried_type, acl_type_name(acl)))
+        bt_caution(err, at,
+                   "%s cannot wait: ACL %s (type %s) counts where its answer is known by then, as "
+                   "when http_access asked for it",
+                   row->name, acl_name(acl).at, acl_type_name(acl).at);
+    acls->hurried_row = row;
+    acls->hurried_type = acl_type_name(acl);
 }
 
 const struct bt_acls *rules_acls(struct acls *acls, struct bt_args names,
@@ -63,7 +74,7 @@ const struct bt_acls *rules_acls(struct acls *acls, struct bt_args names,
             line->always = false;
             continue;
         }
-        term_check(acl, &names.word[i], row, fast, err);
+        term_check(acls, acl, &names.word[i], row, fast, err);
         line->term[line->n++] = (struct rules_index_term){acl, unlike};
         line->always &= acl_is_all(acl) && !unlike;
     }
@@ -166,6 +177,17 @@ void rules_compile(struct acls *acls)
 
 /* ---- evaluation ---- */
 
+static enum bt_match term_ask(const struct bt_acls *acls, const struct rules_index_term *term,
+                              struct acl_memo *memo, struct bt_txn *txn)
+{
+    if (!acls->fast)
+        return acl_ask(term->acl, memo, txn);
+    bool slow = acl_is_slow(term->acl), was = acl_hurry(slow);
+    enum bt_match said = acl_ask(term->acl, memo, txn);
+    acl_hurry(was);
+    return slow || said == BT_WAIT ? acl_hurried(said, term->negated) : said;
+}
+
 /* What keeps its place in a line, whatever it costs: side effects, and who must log in is asked before
  * anything behind that is looked at. */
 static bool in_order(const struct acl *acl, const struct acl_memo *memo)
@@ -184,11 +206,9 @@ static enum bt_match terms_after(const struct bt_acls *acls, struct acl_memo *me
         const struct rules_index_term *term = &acls->term[i];
         if (in_order(term->acl, memo))
             continue;
-        enum bt_match said = acl_ask(term->acl, memo, txn);
-        if (said == BT_WAIT && !acls->fast)
-            return BT_WAIT;
+        enum bt_match said = term_ask(acls, term, memo, txn);
         if (said == BT_WAIT)
-            said = BT_NO;
+            return BT_WAIT;
         if (said == (term->negated ? BT_YES : BT_NO))
             return BT_NO;
     }
@@ -202,13 +222,10 @@ static enum bt_match terms_match(const struct bt_acls *acls, struct acl_memo *me
 {
     for (uint32_t i = *at; i < acls->n; i++) {
         const struct rules_index_term *term = &acls->term[i];
-        enum bt_match said = acl_ask(term->acl, memo, txn);
+        enum bt_match said = term_ask(acls, term, memo, txn);
         if (said == BT_WAIT) {
-            if (!acls->fast) {
-                *at = i;
-                return BT_WAIT;
-            }
-            said = BT_NO;
+            *at = i;
+            return BT_WAIT;
         }
         if (said != BT_YES && said != BT_NO) {
             *at = i;

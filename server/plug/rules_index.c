@@ -739,12 +739,14 @@ static enum bt_match search_line(struct rules_search *search, uint32_t line)
         if (is == BT_WAIT && term->slow &&
             (term->dim == ALONE || search->said[term->dim] == UNASKED))
             continue;
+        bool fast = (its->flags & LINE_FAST) != 0, was = acl_hurry(fast && term->slow);
         if (term->dim == ALONE)
             said = acl_ask(index->alone[term->bit], search->memo, search->txn);
         else
             said = dim_ask(search, term);
-        if (said == BT_WAIT && (its->flags & LINE_FAST) != 0)
-            said = BT_NO;
+        acl_hurry(was);
+        if (fast && (term->slow || said == BT_WAIT))
+            said = acl_hurried(said, term->negated);
         if (said == (term->negated ? BT_YES : BT_NO))
             return BT_NO;
         if (said == BT_WAIT)

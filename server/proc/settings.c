@@ -33,10 +33,10 @@ static bool debug_word(CONF *conf, const struct bt_word *word, struct bt_error *
     }
     str_split(word->text, ',', &what, &level);
     if (!str_uint(level, 9, &n) || what.len == 0)
-        return bt_complain(err, word,
-                           "\"%.*s\": expected ALL,LEVEL or NAME,LEVEL with a level from 0 to 9",
-                           BT_STR_ARGS(word->text));
-    if (str_eq_literal_nocase(what, "ALL"))
+        bt_caution(err, word,
+                   "\"%.*s\" is ignored: expected ALL,LEVEL or NAME,LEVEL with a level from 0 to 9",
+                   BT_STR_ARGS(word->text));
+    else if (str_eq_literal_nocase(what, "ALL"))
         conf->debug_level = (int64_t)n;
     else if (str_all(what, STR_DIGIT) && !str_eq_literal(what, "28"))
         bt_caution(err, word,

@@ -247,7 +247,7 @@ static void refusals(void **state)
                      "http_access is asked in phase REQUEST"));
     struct bt_line *line = line_of(&fast_row, "tcp_outgoing_address 192.0.2.1 !who");
     rules_acls(&acls, (struct bt_args){line->args.word + 1, 1}, &fast_row, true, &err);
-    assert_true(said(4, 32, true, "tcp_outgoing_address cannot wait"));
+    assert_true(said(4, 32, false, "tcp_outgoing_address cannot wait: ACL who (type slow)"));
     rule_line(&list, "http_access deny below");
     assert_true(acl_line("acl below one 1"));
     rule_line(&list, "http_access deny !repyl");
