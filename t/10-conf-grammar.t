@@ -19,10 +19,11 @@ sub fine
 sub told
 {
     my ($line, $kind, $column, $text, $how) = @_;
+    my $at = $how->{line} // 4;
     my $said = said("$line\n", $how);
     is $said->{status}, $kind eq 'error' ? 1 : 0, "$line: " . ($kind eq 'error' ? 'refused' : 'taken')
         or diag $said->{output};
-    like $said->{output}, qr/^\@DIR\@\/bobtail\.conf:4:$column: $kind: .*$text/m, "$line: told why";
+    like $said->{output}, qr/^\@DIR\@\/bobtail\.conf:$at:$column: $kind: .*$text/m, "$line: told why";
     return;
 }
 
@@ -66,6 +67,16 @@ told('http_port 127.0.0.1:0 nmae=x', 'error', 23, "did you mean 'name'");
 told('http_port 127.0.0.1:0 tproxi', 'error', 23, "did you mean 'tproxy'");
 told("acl a src 10.0.0.1 \\ \n 10.0.0.2", 'error', 20, 'very last');
 told('acl a url_regex /two[ ]words', 'error', 17, quotemeta '[[:space:]]');
+
+# What Squid takes with a word, or without one.
+fine($_) for ('quick_abort_pct -1', 'http_port localhost:0', 'http_port 0 ipv4', "ssl_bump allow all", 'ssl_bump deny all');
+told('debug_options ALL,1 33, 2', 'warning', 21, '"33," is ignored');
+told('dns_nameservers /etc/resolv.conf', 'warning', 17, 'an IP address expected');
+told('refresh_pattern . 0 20% 60 negative-ttl=5', 'warning', 28, 'negative-ttl.*obsolete');
+told('auth_param ntlm credentialsttl 1 hour', 'warning', 17, 'ignored');
+told('auth_param basic credentialstll 1 hour', 'error', 18, "did you mean 'credentialsttl'");
+told("http_port 3128\nhttp_port 3128 name=x", 'warning', 11, 'given twice: line 4 has it', { line => 5 });
+told("http_port a..b:3128", 'error', 11, 'neither an address nor a name');
 
 # List files: values of their own lines, comments, CR; a list that is not there is a fault.
 my %lists = (files => { 'domains.txt' => ".example.com\r\n# all of it\n  .example.net  # and this\n\n",
