@@ -4,7 +4,9 @@
  * this server does not have says so in a sentence.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
+#include <arpa/inet.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,12 +109,17 @@ static bt_str text_of(struct bt_txn *txn, const char *name, char buf[64])
     return (bt_str){buf, (size_t)snprintf(buf, 64, "%" PRId64, value.num)};
 }
 
-static void print_addr(FILE *out, const char *what, struct bt_txn *txn, bool local)
+static void print_addr(FILE *out, const char *what, const struct sockaddr *addr)
 {
-    char text[TOP_KEY];
-    const struct sockaddr *addr = local ? bt_local_addr(txn) : bt_client_addr(txn);
+    char text[INET6_ADDRSTRLEN] = "-";
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)addr;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)addr;
 
-    fprintf(out, "\t%s: %s\n", what, top_key_of(addr, text) ? text : "-");
+    if (addr->sa_family == AF_INET)
+        (void)inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
+    else if (addr->sa_family == AF_INET6)
+        (void)inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+    fprintf(out, "\t%s: %s\n", what, text);
 }
 
 static void print_one_active(void *arg, struct bt_txn *txn)
@@ -124,8 +131,8 @@ static void print_one_active(void *arg, struct bt_txn *txn)
     double now = (double)bt_wall_ms() / 1000.0;
 
     fprintf(out, "Connection: %p\n", (void *)txn);
-    print_addr(out, "remote", txn, false);
-    print_addr(out, "local", txn, true);
+    print_addr(out, "remote", bt_client_addr(txn));
+    print_addr(out, "local", bt_local_addr(txn));
     url = bt_url(txn);
     fprintf(out, "uri %.*s\nlogType %s\n", BT_STR_ARGS(url), bt_tag_get(txn));
     fprintf(out, "out.offset %.*s, out.size %.*s\n", BT_STR_ARGS(text_of(txn, "rep.bytes", buf)),

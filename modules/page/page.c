@@ -158,10 +158,10 @@ static enum bt_verdict answer(struct bt_txn *txn, const struct bt_page_ask *ask)
     return verdict;
 }
 
-static void over(struct bt_txn *txn)
+static void over(struct bt_txn *txn, int64_t bytes)
 {
     if (page_settings->counts_tops)
-        tops_count(txn);
+        tops_count(txn, bytes);
 }
 
 /* ---- each second ---- */

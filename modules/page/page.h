@@ -27,16 +27,15 @@ enum top { TOP_DOMAINS, TOP_CLIENTS, TOP_END };
 enum { TOP_KEY = 64 };
 struct top_entry {
     char key[TOP_KEY]; /* a domain, or an address in words; ends in NUL */
+    size_t len;        /* while it is counted */
     int64_t requests;  /* at most `over` too many */
     int64_t over;
     int64_t bytes, hits, denied;
 };
 /* Master. false: there is no memory (errno). */
 BT_MUST bool tops_make(struct bt_arena *);
-/* Worker: one exchange more. */
-void tops_count(struct bt_txn *);
-/* An address as a key. false: it is none of IP. */
-BT_MUST bool top_key_of(const struct sockaddr *, char key[TOP_KEY]);
+/* Worker: one exchange more, whose answer had so many bytes. */
+void tops_count(struct bt_txn *, int64_t bytes);
 /* The `max` most frequent ones of all workers, the first first; how many there are. */
 size_t tops_get(enum top, struct top_entry *out, size_t max);
 

@@ -58,27 +58,32 @@ bool tops_make(struct bt_arena *arena)
     return true;
 }
 
-static unsigned chain_of(const char *key)
+static unsigned chain_of(bt_str key)
 {
     uint32_t hash = 2166136261u;
 
-    for (; *key != '\0'; key++)
-        hash = (hash ^ (unsigned char)*key) * 16777619u;
+    for (size_t i = 0; i < key.len; i++)
+        hash = (hash ^ (unsigned char)key.at[i]) * 16777619u;
     return (hash ^ hash >> 15) % CHAINS;
 }
 
+static bt_str key_of(const struct top_entry *entry)
+{
+    return (bt_str){entry->key, entry->len};
+}
+
 /* Places are numbered from 1 in chains, so that zeroed memory is an empty sketch. */
-static struct place *sketch_find(struct sketch *s, unsigned chain, const char *key)
+static struct place *sketch_find(struct sketch *s, unsigned chain, bt_str key)
 {
     for (unsigned at = s->chain[chain]; at != 0; at = s->place[at - 1].next)
-        if (strcmp(s->place[at - 1].entry.key, key) == 0)
+        if (bt_str_eq(key_of(&s->place[at - 1].entry), key))
             return &s->place[at - 1];
     return NULL;
 }
 
 static void sketch_unchain(struct sketch *s, unsigned number)
 {
-    uint16_t *link = &s->chain[chain_of(s->place[number].entry.key)];
+    uint16_t *link = &s->chain[chain_of(key_of(&s->place[number].entry))];
 
     while (*link != number + 1)
         link = &s->place[*link - 1].next;
@@ -101,7 +106,7 @@ static void version_step(struct place *p)
                           memory_order_relaxed);
 }
 
-static struct place *sketch_take(struct sketch *s, unsigned chain, const char *key)
+static struct place *sketch_take(struct sketch *s, unsigned chain, bt_str key)
 {
     unsigned number = s->used < PLACES ? s->used : sketch_least(s);
     struct place *p = &s->place[number];
@@ -115,8 +120,8 @@ static struct place *sketch_take(struct sketch *s, unsigned chain, const char *k
     }
     version_step(p);
     atomic_thread_fence(memory_order_release);
-    p->entry = (struct top_entry){.requests = over, .over = over};
-    strcpy(p->entry.key, key);
+    p->entry = (struct top_entry){.requests = over, .over = over, .len = key.len};
+    memcpy(p->entry.key, key.at, key.len);
     atomic_thread_fence(memory_order_release);
     version_step(p);
     p->next = s->chain[chain];
@@ -129,7 +134,7 @@ struct seen {
     bool hit, denied;
 };
 
-static void sketch_count(struct sketch *s, const char *key, const struct seen *seen)
+static void sketch_count(struct sketch *s, bt_str key, const struct seen *seen)
 {
     unsigned chain = chain_of(key);
     struct place *p = sketch_find(s, chain, key);
@@ -143,23 +148,11 @@ static void sketch_count(struct sketch *s, const char *key, const struct seen *s
 }
 
 /* The end of a name that is too long says more than its beginning. */
-static void key_of_host(char key[TOP_KEY], bt_str host)
+static bt_str name_key(bt_str host)
 {
     size_t skip = host.len >= TOP_KEY ? host.len - TOP_KEY + 1 : 0;
 
-    memcpy(key, host.at + skip, host.len - skip);
-    key[host.len - skip] = '\0';
-}
-
-bool top_key_of(const struct sockaddr *addr, char key[TOP_KEY])
-{
-    const void *bytes =
-        addr->sa_family == AF_INET
-            ? (const void *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr
-            : &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr;
-
-    return (addr->sa_family == AF_INET || addr->sa_family == AF_INET6) &&
-           inet_ntop(addr->sa_family, bytes, key, TOP_KEY) != NULL;
+    return (bt_str){host.at + skip, host.len - skip};
 }
 
 static bool is_hit(const char *tag)
@@ -168,25 +161,22 @@ static bool is_hit(const char *tag)
            strcmp(tag, "TCP_REFRESH_FAIL_OLD") == 0;
 }
 
-void tops_count(struct bt_txn *txn)
+void tops_count(struct bt_txn *txn, int64_t bytes)
 {
     const char *tag = bt_tag_get(txn);
-    struct bt_value bytes = {.num = 0};
-    struct seen seen = {.hit = is_hit(tag), .denied = strncmp(tag, "TCP_DENIED", 10) == 0};
+    struct seen seen = {
+        .bytes = bytes, .hit = is_hit(tag), .denied = strncmp(tag, "TCP_DENIED", 10) == 0};
     unsigned self = bt_worker_self() - 1;
     bt_str host = bt_host(txn);
-    char key[TOP_KEY];
+    uint8_t addr[16];
 
     if (tops == NULL || self >= WORKERS)
         return;
-    if (bt_field_get(txn, BT_STR("rep.bytes"), BT_STR_NONE, &bytes))
-        seen.bytes = bytes.num;
-    if (host.len > 0) {
-        key_of_host(key, host);
-        sketch_count(&tops[self].sketch[TOP_DOMAINS], key, &seen);
-    }
-    if (top_key_of(bt_client_addr(txn), key))
-        sketch_count(&tops[self].sketch[TOP_CLIENTS], key, &seen);
+    if (host.len > 0)
+        sketch_count(&tops[self].sketch[TOP_DOMAINS], name_key(host), &seen);
+    if (bt_addr_bytes(bt_client_addr(txn), addr))
+        sketch_count(&tops[self].sketch[TOP_CLIENTS], (bt_str){(const char *)addr, sizeof addr},
+                     &seen);
 }
 
 /* ---- reading ---- */
@@ -198,8 +188,7 @@ static bool place_read(const struct place *p, struct top_entry *out)
         *out = p->entry;
         atomic_thread_fence(memory_order_acquire);
         if (before % 2 == 0 && before == atomic_load_explicit(&p->version, memory_order_relaxed)) {
-            out->key[TOP_KEY - 1] = '\0';
-            return true;
+            return out->len < TOP_KEY;
         }
     }
     return false; /* its worker died just there */
@@ -207,7 +196,9 @@ static bool place_read(const struct place *p, struct top_entry *out)
 
 static int by_key(const void *a, const void *b)
 {
-    return strcmp(((const struct top_entry *)a)->key, ((const struct top_entry *)b)->key);
+    const struct top_entry *x = a, *y = b;
+
+    return x->len != y->len ? (x->len < y->len ? -1 : 1) : memcmp(x->key, y->key, x->len);
 }
 
 static int by_requests(const void *a, const void *b)
@@ -225,7 +216,7 @@ static size_t merge(struct top_entry *all, size_t n)
 
     qsort(all, n, sizeof *all, by_key);
     for (size_t i = 0; i < n; i++) {
-        if (out == 0 || strcmp(all[out - 1].key, all[i].key) != 0) {
+        if (out == 0 || by_key(&all[out - 1], &all[i]) != 0) {
             all[out++] = all[i];
             continue;
         }
@@ -236,6 +227,18 @@ static size_t merge(struct top_entry *all, size_t n)
         all[out - 1].denied += all[i].denied;
     }
     return out;
+}
+
+/* Addresses are kept as 16 bytes, those of IPv4 within ::ffff:0:0/96. */
+static void address_text(struct top_entry *entry)
+{
+    static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff};
+    uint8_t addr[16];
+    bool is_v4;
+
+    memcpy(addr, entry->key, sizeof addr);
+    is_v4 = memcmp(addr, v4, sizeof v4) == 0;
+    (void)inet_ntop(is_v4 ? AF_INET : AF_INET6, is_v4 ? addr + 12 : addr, entry->key, TOP_KEY);
 }
 
 size_t tops_get(enum top which, struct top_entry *out, size_t max)
@@ -249,12 +252,14 @@ size_t tops_get(enum top which, struct top_entry *out, size_t max)
     for (unsigned w = 0; w < workers; w++) {
         const struct sketch *s = &tops[w].sketch[which];
         for (uint32_t i = 0; i < s->used && i < PLACES; i++)
-            n += place_read(&s->place[i], &all[n]) && all[n].key[0] != '\0';
+            n += place_read(&s->place[i], &all[n]) && all[n].len > 0;
     }
     n = merge(all, n);
     qsort(all, n, sizeof *all, by_requests);
     n = n < max ? n : max;
     memcpy(out, all, n * sizeof *all);
+    for (size_t i = 0; i < n && which == TOP_CLIENTS; i++)
+        address_text(&out[i]);
     free(all);
     return n;
 }

@@ -24,8 +24,9 @@ struct bt_page_ask {
 struct bt_pages {
     /* GET or HEAD. BT_ANSWER: bt_answer() was called; anything else: there is no such page. */
     enum bt_verdict (*answer)(struct bt_txn *, const struct bt_page_ask *);
-    /* Every exchange that is over and was not for the server itself; NULL: nobody cares. */
-    void (*over)(struct bt_txn *);
+    /* Every exchange that is over and was not for the server itself, with the bytes of its answer;
+     * NULL: nobody cares. */
+    void (*over)(struct bt_txn *, int64_t bytes);
 };
 
 /* ---- counters ---- */

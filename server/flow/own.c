@@ -234,5 +234,5 @@ void own_tell(struct bt_txn *txn)
     const struct bt_pages *pages = own_pages();
 
     if (pages != NULL && pages->over != NULL)
-        pages->over(txn);
+        pages->over(txn, txn->bytes.reply);
 }
