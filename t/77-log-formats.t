@@ -39,6 +39,7 @@ get($proxy, $origin->url('/odd?q="]'), headers => [ 'User-Agent' => "a \"b\" \\ 
 my ($line) = lines_of($proxy, 'json.log', 1);
 my $said = eval { $json->decode($line) } // {};
 is $@, '', 'a line of format json is JSON';
+ok exists $said->{$_}, "with $_" for qw(request result hierarchy rule wait_ms tls sni bump server_tls);
 is $said->{url}, $origin->url('/odd?q="]'), 'its text is what was said';
 is $said->{agent}, "a \"b\" \\ \x{e9} \x{ff}", 'UTF-8 stays, other bytes become characters';
 ok $line =~ /"status":200,/ && $line =~ /"took_ms":\d+,/ && $line =~ /"user":null,/, 'numbers are numbers, nothing is null';

@@ -115,10 +115,19 @@ for (@lines) {
 is_deeply \@wrong, [], 'every line is as it must be';
 is_deeply [ grep { !$help{$_} } @order ], [], 'every family has a sentence';
 is_deeply [ grep { !/^bobtail_/ } @order ], [], 'and its name begins with bobtail_';
-my %before;
-for (grep { /_bucket\{/ } sort { $a cmp $b } keys %sample) {
-    my ($of, $rest) = /^(.*)_bucket\{(.*?),?le="\+Inf"/ or next;
-    is $sample{$_}, $sample{ "${of}_count{$rest}" }, "$of\{$rest}: the last bucket has all";
+# Buckets: each has what the one below it has, and more.
+my %bucket;
+for (keys %sample) {
+    my ($of, $rest, $le) = /^(\w+)_bucket\{(.*?),?le="([^"]+)"\}$/ or next;
+    push @{ $bucket{"$of $rest"} }, [ $le eq '+Inf' ? 9e99 : $le, $sample{$_} ];
+}
+cmp_ok scalar keys %bucket, '>', 10, 'histograms';
+for my $of (sort keys %bucket) {
+    my @in_order = sort { $a->[0] <=> $b->[0] } @{ $bucket{$of} };
+    my ($name, $rest) = split / /, $of, 2;
+    my $count = $sample{ $name . '_count{' . ($rest // '') . '}' };
+    ok !(grep { $in_order[ $_ - 1 ][1] > $in_order[$_][1] } 1 .. $#in_order) && $in_order[-1][1] == $count
+        && $in_order[-2][1] == $count && @in_order > 25, "$of: buckets grow, up to all";
 }
 is $sample{'bobtail_client_responses_total{code="204"}'}, 1, 'answers by status';
 is $sample{'bobtail_client_results_total{result="tcp_mem_hit"}'}, 1, 'exchanges by result';

@@ -120,7 +120,8 @@ static void session_abandon(struct session *s, int status, const char *page, con
         txn->req.method_id = METHOD_HEAD;
     }
     s->in.at = s->in.end;
-    txn->time.start = s->first_us;
+    if (txn->time.start == 0) /* else its head was whole */
+        txn->time.start = s->first_us;
     txn->keep_client = false;
     txn->upload_over = false; /* what may follow is not to be read as a request */
     (void)txn_refuse(txn, status, page, detail);

@@ -57,7 +57,8 @@ static const struct {
      "\"request_bytes\":%j>st,\"reply_bytes\":%j<st,\"result\":%jSs,\"hierarchy\":%jSh,"
      "\"server\":%j<a,\"took_ms\":%jtr,\"dns_ms\":%jdt,\"wait_ms\":%j<pt,\"server_ms\":%j<tt,"
      "\"error\":%jerr_code,\"detail\":%jerr_detail,\"rule\":%jrule,\"agent\":%j{User-Agent}>h,"
-     "\"referer\":%j{Referer}>h}"},
+     "\"referer\":%j{Referer}>h,\"tls\":%jssl::>negotiated_version,\"sni\":%jssl::>sni,"
+     "\"bump\":%jssl::bump_mode,\"server_tls\":%jssl::<negotiated_version}"},
     {"logfmt",
      "time=%ts.%03tu request=%jsn client=%j>a user=%jun method=%jrm url=%jru version=%jrv "
      "status=%j>Hs type=%jmt request_bytes=%j>st reply_bytes=%j<st result=%jSs hierarchy=%jSh "
