@@ -168,6 +168,18 @@ print $socket "GET /status HTTP/1.0\r\n\r\n";
 like join('', <$socket>), qr/"generation": 2/, 'and so is the socket';
 is JSON::PP::decode_json(page('/status')->body)->{history}[0]{denied}, 5, 'history is kept';
 
+# --- limits of clients are not those of whoever looks ----------------------------------------------
+
+my $limited = proxy(<<'CONF');
+admin_port 127.0.0.1:0
+client_ip_max_connections 1
+CONF
+my @many = map { client($limited->addr('admin')) } 1 .. 4;
+$_->send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") for @many;
+is join(' ', map { $_->response->status } @many), '200 200 200 200', 'client_ip_max_connections is about clients';
+$_->close for @many;
+counters($limited, 'client.connections' => 0, 'client.too_many' => 0, 'admin.requests' => 4);
+
 # --- what is wrong with a line ----------------------------------------------------------------------
 
 like parse("admin_port unix:relative\n")->{output}, qr/a whole path/, 'a path must be whole';

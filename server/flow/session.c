@@ -406,7 +406,7 @@ static bool session_enter(struct session *s)
         return false;
     if (port->tls->tls && !redirected && !secure_accept(s))
         return false;
-    if (phase_lists[BT_AT_ACCEPT].n > 0)
+    if (phase_lists[BT_AT_ACCEPT].n > 0 && !s->admin)
         (void)session_txn(s);
     else if (port->tls->tls && redirected)
         intercept_connect(session_txn(s));
@@ -605,7 +605,7 @@ void session_open(uint16_t port, int fd, const struct sockaddr *peer, socklen_t 
     s->admin = core->ports[port].admin;
     stream_init(&s->stream, fd, session_ready);
     s->greeting = core->ports[port].proxied;
-    if (!s->greeting && !limits_enter(s)) {
+    if (!s->greeting && !s->admin && !limits_enter(s)) {
         stream_close(&s->stream);
         free(s);
         return;
