@@ -235,9 +235,31 @@ static void print_service_times(FILE *out)
                 (double)samples_quantile(&ago60, &now, TIME_all, percent / 100.0) / 1e6);
 }
 
+static void print_server(FILE *out, const struct bt_parent_report *is)
+{
+    const struct bt_parent *p = is->parent;
+    int64_t fetches = is->answered + is->silent + is->refused;
+    int64_t kept = fetches > is->opened ? fetches - is->opened : 0;
+
+    fprintf(out,
+            "\n%-11.11s: %.*s\nHost       : %.*s/%u/0\nFlags      :%s\nStatus     : %s\n"
+            "FETCHES    : %" PRId64 "\nOPEN CONNS : %" PRId64 "\nAVG RTT    : %" PRId64
+            " msec\nkeep-alive ratio: %" PRId64 "%%\n",
+            is->sibling ? "Sibling" : "Parent", BT_STR_ARGS(p->name), BT_STR_ARGS(p->host), p->port,
+            p->origin ? " originserver" : "", is->up ? "Up" : "Down", fetches, is->open,
+            is->rtt_us / 1000, fetches > 0 ? kept * 100 / fetches : 0);
+}
+
 static void print_servers(FILE *out)
 {
-    fputs("There are no neighbors installed.\n", out);
+    struct bt_parent_report is;
+
+    if (!bt_parent_report(0, &is)) {
+        fputs("There are no neighbors installed.\n", out);
+        return;
+    }
+    for (size_t i = 0; bt_parent_report(i, &is); i++)
+        print_server(out, &is);
 }
 
 static void print_everything(FILE *out)

@@ -119,9 +119,42 @@ static void print_server(FILE *out)
     fprintf(out, "bobtail_workers %u\n", bt_workers());
 }
 
+/* ---- parents ---- */
+
+static void print_peer_word(FILE *out, const char *name, bt_str peer, const char *more,
+                            int64_t value)
+{
+    fprintf(out, "bobtail_peer_%s{peer=\"", name);
+    for (size_t i = 0; i < peer.len; i++)
+        fprintf(out, "%s%c", peer.at[i] == '"' || peer.at[i] == '\\' ? "\\" : "", peer.at[i]);
+    fprintf(out, "\"%s} %" PRId64 "\n", more, value);
+}
+
+static void print_peers(FILE *out)
+{
+    struct bt_parent_report is;
+
+    if (!bt_parent_report(0, &is))
+        return;
+    family(out, "peer_up", "gauge", "1 while that parent is asked.");
+    for (size_t i = 0; bt_parent_report(i, &is); i++)
+        print_peer_word(out, "up", is.parent->name, "", is.up);
+    family(out, "peer_requests", "counter", "Requests that went to that parent, by how it went.");
+    for (size_t i = 0; bt_parent_report(i, &is); i++) {
+        print_peer_word(out, "requests_total", is.parent->name, ",result=\"answered\"",
+                        is.answered);
+        print_peer_word(out, "requests_total", is.parent->name, ",result=\"silent\"", is.silent);
+        print_peer_word(out, "requests_total", is.parent->name, ",result=\"refused\"", is.refused);
+    }
+    family(out, "peer_connections", "gauge", "Connections to that parent that are open.");
+    for (size_t i = 0; bt_parent_report(i, &is); i++)
+        print_peer_word(out, "connections", is.parent->name, "", is.open);
+}
+
 void metrics_print(FILE *out)
 {
     print_server(out);
     print_workers(out);
+    print_peers(out);
     bt_stats_print(out, BT_STATS_OPENMETRICS); /* with the end */
 }

@@ -99,7 +99,26 @@ static void stop(void *conf)
     watch_stop();
 }
 
-static const struct bt_route route = {.choose = choose_ways};
+static bool report(size_t i, struct bt_parent_report *out)
+{
+    struct state_report is;
+
+    if (i >= peers->n)
+        return false;
+    state_report(peers->peer[i], &is);
+    *out = (struct bt_parent_report){.parent = &peers->peer[i]->parent,
+                                     .sibling = peers->peer[i]->type != PEER_PARENT,
+                                     .up = !is.dead && !is.unwell,
+                                     .answered = (int64_t)is.answered,
+                                     .silent = (int64_t)is.silent,
+                                     .refused = (int64_t)is.refused,
+                                     .opened = (int64_t)is.opened,
+                                     .open = is.open,
+                                     .rtt_us = is.rtt_us};
+    return true;
+}
+
+static const struct bt_route route = {.choose = choose_ways, .report = report};
 
 static const struct bt_command commands[] = {
     {.name = "peers",

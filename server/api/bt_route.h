@@ -91,12 +91,26 @@ enum {
     BT_MAY_PARENT = 2  /* not where nobody knows who is meant */
 };
 
+/* How a parent is, as all workers know it together. */
+struct bt_parent_report {
+    const struct bt_parent *parent;
+    bool sibling; /* it is one, and never asked */
+    bool up;
+    int64_t answered, silent, refused; /* requests that went to it */
+    int64_t opened, open;              /* connections */
+    int64_t rtt_us;                    /* until its head comes; 0: it is not known */
+};
+
 /* The module's row: struct bt_module.route. */
 struct bt_route {
     /* Add ways (the struct is not cleared, but n is 0). YES: they stand, there may be none; WAIT until
      * bt_resume(), and the question is asked again; BROKEN: it cannot be told, and nobody is asked. */
     enum bt_match (*choose)(struct bt_txn *, unsigned may, struct bt_ways *);
+    /* The i-th of all parents, from 0 on; false: there are not so many. */
+    bool (*report)(size_t i, struct bt_parent_report *out);
 };
+/* Worker: what that says; false also when no module knows ways. */
+BT_API BT_MUST bool bt_parent_report(size_t i, struct bt_parent_report *out);
 
 /* Whom the exchange goes, or went last, to; NULL: directly, or nowhere yet. */
 BT_API const struct bt_parent *bt_parent(struct bt_txn *);

@@ -82,6 +82,11 @@ static const struct bt_route *router(void)
     return found;
 }
 
+bool bt_parent_report(size_t i, struct bt_parent_report *out)
+{
+    return router() != NULL && router()->report != NULL && router()->report(i, out);
+}
+
 static enum go route_none(struct bt_txn *txn)
 {
     return txn_fail(txn, 503, "ERR_CANNOT_FORWARD",
