@@ -649,14 +649,24 @@ static SSL_CTX *context_make(struct tls_outgoing *out, const char *what, struct 
     return ctx;
 }
 
+static void outgoing_end(void *out_)
+{
+    struct tls_outgoing *out = out_;
+
+    SSL_CTX_free(out->ctx);
+    out->ctx = NULL;
+}
+
 /* What all contexts towards servers have in common. */
-static bool outgoing_setup(struct tls_outgoing *out, const char *what, struct bt_error *err)
+static bool outgoing_setup(struct tls_outgoing *out, const char *what, struct bt_arena *arena,
+                           struct bt_error *err)
 {
     static const unsigned char protocols[] = "\x08http/1.1";
     SSL_CTX *ctx = out->ctx = context_make(out, what, err);
 
     if (ctx == NULL)
         return false;
+    bt_defer(arena, outgoing_end, out);
     /* What the operator trusts is trusted, also when it is no root. */
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(ctx),
                                 X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
@@ -687,7 +697,7 @@ static bool parent_setup(struct bt_parent_tls *words, struct bt_arena *arena, st
                                  .no_default_ca = !words->default_ca,
                                  .parent = true};
     words->context = out;
-    return outgoing_setup(out, "cache_peer", err);
+    return outgoing_setup(out, "cache_peer", arena, err);
 }
 
 bool origin_setup(struct bt_arena *arena, struct bt_error *err)
@@ -701,8 +711,8 @@ bool origin_setup(struct bt_arena *arena, struct bt_error *err)
             good &= parent_setup(parents[i]->tls, arena, err);
     if (tls_conf->outgoing.disable)
         return good;
-    return outgoing_setup(&tls_conf->outgoing, "tls_outgoing_options", err) && foreign_load(err) &&
-           good;
+    return outgoing_setup(&tls_conf->outgoing, "tls_outgoing_options", arena, err) &&
+           foreign_load(err) && good;
 }
 
 bool origin_start(void)
