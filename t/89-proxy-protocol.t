@@ -150,6 +150,16 @@ ok $conn->closed, 'are counted each for itself';
 counters($counted, 'client.too_many' => 1, 'proxied.headers' => 6);
 $_->close for @held;
 
+# A balancer that connects ahead of need does not hold a server back that ends.
+my $ending = proxy("http_port 127.0.0.1:0 require-proxy-header\nproxy_protocol_access allow all\nshutdown_lifetime 60 seconds\n");
+$conn = client($ending);
+wait_for(sub { stat($ending, 'client.open') == 1 });
+my $since = time;
+$ending->signal('TERM');
+ok $conn->closed(20), 'a connection without a header is closed when the server ends';
+cmp_ok time - $since, '<', 20, 'soon';
+$ending->stop;
+
 # ---- in front of TLS ----
 
 SKIP: {

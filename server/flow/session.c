@@ -649,17 +649,17 @@ static void idling_expired(struct timeout *timeout)
     session_close(session_of(timeout));
 }
 
-static void leaving_expired(struct timeout *timeout)
-{
-    session_close(session_of(timeout));
-}
-
 static void session_give_up(struct session *s)
 {
     if (s->txn != NULL)
         txn_abort(s->txn, END_TIMEOUT);
     else
         session_close(s);
+}
+
+static void leaving_expired(struct timeout *timeout)
+{
+    session_give_up(session_of(timeout));
 }
 
 static void heading_expired(struct timeout *timeout)
@@ -738,7 +738,7 @@ void session_drain(void (*over)(void), bool patient)
     drained = over != NULL ? over : nobody;
     patient_drain = patient;
     LIST_EACH(&sessions, struct session, all, s) {
-        if (s->txn != NULL || session_has_news(s))
+        if ((s->txn != NULL && !s->greeting) || session_has_news(s))
             continue;
         if (s->served && !patient)
             session_close(s);
