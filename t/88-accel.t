@@ -133,6 +133,7 @@ like parse("http_port 80 defaultsite=a.test\n")->{output}, qr/:1:11: error: defa
 like parse("http_port 80 accel defaultsite=a/b\n")->{output}, qr/defaultsite is the host of the site/, 'no host';
 like parse("http_port 80 accel no-vhost\n")->{output}, qr/no-vhost needs a defaultsite/, 'no-vhost alone';
 like parse("http_port 80 accel protocol=ftp\n")->{output}, qr/protocol is http or https/, 'no such scheme';
+like parse("http_port 80 accel ssl-bump tls-cert=x\n")->{output}, qr/ssl-bump is for CONNECT, which a port with accel does not take/, 'no tunnels';
 like parse("http_port 80 accel vport=0\n")->{output}, qr/vport is a number from 1 to 65535/, 'no port';
 like parse("http_port 80 vhost\nhttp_access deny all\n")->{output}, qr/:1:11: warning: vhost alone means accel/, 'vhost of old';
 done;

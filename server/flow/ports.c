@@ -273,6 +273,10 @@ static bool port_mode(struct flow_port *port, const struct ports_options *option
         return bt_complain(err, port->at,
                            "require-proxy-header is for clients that a load balancer connects, not "
                            "for those that the firewall redirects");
+    if (port->mode == PORT_ACCEL && options->tls.bump)
+        return bt_complain(err, port->at,
+                           "ssl-bump is for CONNECT, which a port with accel does not take; write "
+                           "https_port ... accel for a site with TLS");
     port->proxied = options->proxy_header;
     /* In the order of its words: off, always, transparent. */
     port->no_pmtu = options->pmtu == 1 || (options->pmtu == 2 && port_redirected(port->mode));
