@@ -42,11 +42,18 @@ static bool original(const struct session *s, struct sockaddr_storage *out)
 {
     bool v6 = s->peer.any.sa_family == AF_INET6;
     socklen_t len = sizeof *out;
+    int got;
 
     memset(out, 0, sizeof *out);
     if (core->ports[s->port].mode == PORT_TPROXY)
-        return getsockname(s->stream.fd, (struct sockaddr *)out, &len) == 0;
-    return getsockopt(s->stream.fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, ORIGINAL_DST, out, &len) == 0;
+        got = getsockname(s->stream.fd, (struct sockaddr *)out, &len);
+    else
+        got = getsockopt(s->stream.fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, ORIGINAL_DST, out, &len);
+    if (got == 0 && addr_port((struct sockaddr *)out) != 0)
+        return true;
+    if (got == 0)
+        errno = EADDRNOTAVAIL; /* a rule for all ports redirects port 0, too */
+    return false;
 }
 
 /* ---- are we our own client? ---- */
