@@ -110,11 +110,11 @@ void intercept_dialled(struct origin *origin)
     origin->closed_arg = (void *)(uintptr_t)addr_port(local);
 }
 
-static bool is_loop(const struct session *s)
+bool intercept_loops(const struct session *s)
 {
     char there[ADDR_PORT_TEXT];
 
-    if (dialled[addr_port(&s->peer.any)] != mix(&s->peer.any, &s->local.any))
+    if (s->served || dialled[addr_port(&s->peer.any)] != mix(&s->peer.any, &s->local.any))
         return false;
     count(intercept_loops);
     addr_print_with_port(&s->local.any, there);
@@ -141,7 +141,7 @@ bool intercept_enter(struct session *s)
     memcpy(&s->local, &addr, sizeof s->local);
     s->redirected = true;
     count(intercept_connections);
-    return !is_loop(s);
+    return !intercept_loops(s);
 }
 
 static void go_there(struct bt_txn *txn)
@@ -254,6 +254,11 @@ enum go intercept_check(struct bt_txn *txn)
 {
     enum bt_match found;
 
+    /* Another worker may have accepted it before the one that sends had noted it. */
+    if (txn->session->redirected && intercept_loops(txn->session)) {
+        txn->tag = "TCP_DENIED";
+        return txn_refuse(txn, 508, "ERR_ACCESS_DENIED", "the request has passed here before");
+    }
     if (txn->original || txn->implied || txn->session->inside != NULL)
         return GO_ON;
     if (!txn->session->redirected)

@@ -14,6 +14,9 @@ BT_MUST bool intercept_share(void);
 /* A connection to a port with intercept or tproxy: session.local becomes where the client went. false: that
  * cannot be found out, or it is one of our own, and it cannot be served; counted, logged. */
 BT_MUST bool intercept_enter(struct session *);
+/* Is it one of our own, which the firewall has redirected? Asked until it has been served once, as another
+ * worker may be a moment late to say so; counted, logged. */
+bool intercept_loops(const struct session *);
 /* A connection to an origin for a redirected client stands: should the firewall redirect that, too, it
  * is known again. */
 void intercept_dialled(struct origin *);

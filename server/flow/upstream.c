@@ -507,6 +507,8 @@ static enum go origin_nowhere(struct bt_txn *txn)
 
 static bool leads_here(const struct bt_txn *txn)
 {
+    if (txn->session->redirected && intercept_loops(txn->session))
+        return true;
     for (size_t i = 0; i < route_n_addrs(txn); i++)
         if (own_is(route_addr(txn, i)))
             return true;
