@@ -109,6 +109,7 @@ test_rows() {
         unit=$(canon "${source%.c}") needs= libs=
         case $source in
         t/unit/test_tls_*.c) needs=HAVE_OPENSSL libs=' $(OPENSSL_LIBS)' ;; # takes in modules/tls
+        t/unit/test_lua_*.c) needs=HAVE_LUA libs=' $(LUA_LIBS)' ;; # takes in modules/lua
         esac
         [ -z "$needs" ] || echo "if $needs"
         echo "UNITS += ${source%.c}"

@@ -96,6 +96,9 @@ static bool is_class(int c, int class)
     case 'x':
         is = isxdigit(c);
         break;
+    case 'z':
+        is = c == 0;
+        break;
     default:
         return class == c;
     }
@@ -221,7 +224,9 @@ static const char *again(struct match *m, const char *s, char digit)
         luaL_error(m->L, "invalid capture index %%%d", i + 1);
         return NULL;
     }
-    len = m->capture[i].len >= 0 ? (size_t)m->capture[i].len : 0;
+    if (m->capture[i].len == CAPTURE_PLACE)
+        return NULL;
+    len = (size_t)m->capture[i].len;
     guard_charge(m->L, len / 16);
     return (size_t)(m->end - s) >= len && memcmp(m->capture[i].at, s, len) == 0 ? s + len : NULL;
 }
