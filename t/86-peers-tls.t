@@ -67,6 +67,7 @@ for my $bump ('ssl_bump bump all', "acl step1 at_step SslBump1\nssl_bump stare s
     my $child = behind("$bump\n");
     my $name = $bump =~ s/.*\n//sr;
     is inside($child, '/a')->body, 'inside', "$name: an https site through a parent" or diag $child->log;
+    ctl($child, 'idle', 'close');
     wait_for(sub { $parent->text('access.log') =~ /CONNECT/ });
 }
 like $parent->text('access.log'), qr/^CONNECT www\.x\.test:\d+ Basic%20bWU6c2VjcmV0 -$/m, 'the parent is asked for a tunnel, with our login';
