@@ -66,12 +66,13 @@ struct bt_parent {
     bool not_shaped;     /* nor does it count in delay pools */
     bool says_client;    /* a PROXY header (v2) comes first, that says who the client is */
     const struct bt_parent_ops *ops;
-    unsigned *idle; /* where the core counts the connections to it that wait in this worker */
+    unsigned *idle;  /* where the core counts the connections to it that wait in this worker */
+    unsigned number; /* the core's */
 };
 
 /* From .set or .setup on: this is a parent. TLS with it, where it wants that, is set up by the module that
  * speaks TLS, whose complaints point at its words. */
-BT_API void bt_parent_add(const struct bt_parent *);
+BT_API void bt_parent_add(struct bt_parent *);
 /* All of them, for that module. */
 BT_API size_t bt_parents(const struct bt_parent *const **);
 

@@ -33,14 +33,34 @@ static struct timeout_class asking; /* for a parent's answer to CONNECT */
 /* ---- parents ---- */
 
 static const struct bt_parent **parents;
+static struct lone {
+    union session_addr addr; /* family 0: the host is a name */
+    const struct sockaddr *list[1];
+} * *lone; /* of each parent */
 static size_t n_parents;
 
-void bt_parent_add(const struct bt_parent *parent)
+static struct lone *lone_new(const struct bt_parent *parent)
+{
+    struct lone *l = calloc(1, sizeof *l);
+    struct sockaddr_storage addr;
+
+    CHECK(l != NULL);
+    l->list[0] = &l->addr.any;
+    if (addr_parse_sockaddr(parent->host, (uint16_t)parent->port, &addr))
+        memcpy(&l->addr, &addr, sizeof l->addr);
+    return l;
+}
+
+void bt_parent_add(struct bt_parent *parent)
 {
     const struct bt_parent **more = realloc(parents, (n_parents + 1) * sizeof(*parents));
+    struct lone **more_lone = realloc(lone, (n_parents + 1) * sizeof(*lone));
 
-    CHECK(more != NULL);
+    CHECK(more != NULL && more_lone != NULL);
     parents = more;
+    lone = more_lone;
+    parent->number = (unsigned)n_parents;
+    lone[n_parents] = lone_new(parent);
     parents[n_parents++] = parent;
 }
 
@@ -187,6 +207,11 @@ enum bt_match route_addrs(struct bt_txn *txn)
         return BT_WAIT;
     if (route->begun)
         return BT_NO;
+    if (lone[parent->number]->addr.any.sa_family != AF_UNSPEC) {
+        route->addrs = lone[parent->number]->list;
+        route->n_addrs = 1;
+        return BT_YES;
+    }
     route->begun = true;
     route->resolve.owner = txn;
     switch (resolve_start(&route->resolve, parent->host, addrs_found)) {
