@@ -80,6 +80,16 @@ is get($child, $url)->body, 'inside', '... again';
 is inside($child, '/a')->body, 'inside', '... and from within a CONNECT';
 counters($child, 'origin.reused' => 2);
 
+# TLS within TLS.
+my $relay = proxy("http_port 127.0.0.1:0 name=plain\nhttps_port 127.0.0.1:0 name=tls tls-cert=$cert->{cert} tls-key=$cert->{key}\nvisible_hostname parent.test\nhosts_file \@DIR\@/hosts\n", files => { hosts => $hosts });
+my $both = proxy($rules . "cache_peer 127.0.0.1 parent " . $relay->port_of('tls') . " 0 no-query name=up tls $trust\nssl_bump bump all\n", files => { hosts => $hosts });
+push @children, $both;
+is inside($both, '/a')->body, 'inside', 'TLS with an origin through TLS with a parent';
+$site->set('/big' => { body => 'x' x 3_000_000, 'Cache-Control' => 'no-store' });
+is length inside($both, '/big')->body, 3_000_000, '... a large body, too';
+is get($both, $url)->body, 'inside', '... and without a CONNECT';
+cmp_ok stats($both)->{'origin.reused'}, '>=', 2, '... on kept connections';
+
 # A parent that does not want to.
 my $no = origin('*' => { status => 403, body => 'no' });
 my $refused = behind("ssl_bump bump all\n", $no->port);

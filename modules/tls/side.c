@@ -62,6 +62,46 @@ static int read_early(struct bt_tls_side *side, char *to, int cap)
     return (int)n;
 }
 
+static ssize_t side_read(void *state, void *buf, size_t cap);
+static ssize_t side_write(void *state, const struct iovec *iov, int n);
+static bool side_holds(void *state);
+
+/* What a transport says, as a socket would: -1 with errno. */
+static ssize_t as_socket(const struct bt_tls_side *outer, ssize_t did)
+{
+    if (did >= 0)
+        return did;
+    if (did == BT_IO_EOF)
+        return 0;
+    errno = did == BT_IO_AGAIN ? EAGAIN : outer->error != 0 ? outer->error : ECONNABORTED;
+    return -1;
+}
+
+static ssize_t below_read(struct bt_tls_side *side, char *to, size_t cap)
+{
+    ssize_t n;
+
+    if (side->outer != NULL)
+        return as_socket(side->outer, side_read(side->outer, to, cap));
+    do
+        n = recv(side->fd, to, cap, 0);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static ssize_t below_write(struct bt_tls_side *side, const char *from, size_t len)
+{
+    struct iovec all = {(void *)(uintptr_t)from, len};
+    ssize_t n;
+
+    if (side->outer != NULL)
+        return as_socket(side->outer, side_write(side->outer, &all, 1));
+    do
+        n = send(side->fd, from, len, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
 static int socket_read(BIO *bio, char *to, int cap)
 {
     struct bt_tls_side *side = BIO_get_data(bio);
@@ -80,10 +120,8 @@ static int socket_read(BIO *bio, char *to, int cap)
         side->why = "a handshake without end";
         return -1;
     }
-    do
-        n = recv(side->fd, to, (size_t)cap, 0);
-    while (n < 0 && errno == EINTR);
-    side->more = n == cap;
+    n = below_read(side, to, (size_t)cap);
+    side->more = n == cap || (side->outer != NULL && n > 0 && side_holds(side->outer));
     side->unsure = n > 0;
     side->shaken += n > 0 && !side->ready ? (size_t)n : 0;
     if (n == 0)
@@ -105,9 +143,7 @@ static int socket_write(BIO *bio, const char *from, int len)
         return 0;
     if (side->began_us == 0)
         side->began_us = now_us();
-    do
-        n = send(side->fd, from, (size_t)len, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
+    n = below_write(side, from, (size_t)len);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         BIO_set_retry_write(bio);
     else if (n < 0)
@@ -452,6 +488,8 @@ static void side_close(void *state)
     SSL_set_shutdown(side->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(side->ssl);
     free(side->early);
+    if (side->outer != NULL)
+        side_close(side->outer);
     free(side);
     ERR_clear_error();
 }
@@ -488,6 +526,11 @@ void side_lenient(SSL_CTX *ctx, bool on)
     static char yes;
 
     SSL_CTX_set_app_data(ctx, on ? &yes : NULL);
+}
+
+void side_within(struct bt_tls_side *side, struct bt_tls_side *outer)
+{
+    side->outer = outer;
 }
 
 struct bt_tls_side *side_new(SSL *ssl, int fd, bool server)

@@ -47,6 +47,7 @@ static const struct bt_tls calls = {
     .bump = serve_bump,
     .connect = origin_connect,
     .parent = origin_parent,
+    .within = side_within,
     .own = origin_own,
     .shake = side_shake,
     .key = origin_key,

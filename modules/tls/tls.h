@@ -121,11 +121,12 @@ struct tls_client *tls_client(struct bt_txn *);
 struct bt_tls_side {
     SSL *ssl;
     int fd;
-    bool server : 1; /* we are the server: towards a client */
-    bool ready : 1;  /* the handshake is done */
-    bool broken : 1; /* nothing more can be said or read, not even a close-notify */
-    bool eof : 1;    /* the other side said that it is done */
-    bool fin : 1;    /* the socket has ended */
+    struct bt_tls_side *outer; /* it speaks through that one, and owns it; NULL: through `fd` */
+    bool server : 1;           /* we are the server: towards a client */
+    bool ready : 1;            /* the handshake is done */
+    bool broken : 1;           /* nothing more can be said or read, not even a close-notify */
+    bool eof : 1;              /* the other side said that it is done */
+    bool fin : 1;              /* the socket has ended */
     bool more : 1; /* the last read of the socket took all that was asked for: there may be more */
     bool unsure : 1;  /* it took something: a reset behind that tells nobody (net/stream.c) */
     bool lenient : 1; /* side_lenient() */
@@ -152,6 +153,8 @@ struct bt_tls_side *side_new(SSL *ssl, int fd, bool server);
 void side_prepare(SSL_CTX *);
 /* Sides of it that are made from now on take an end without a close-notify for an end. */
 void side_lenient(SSL_CTX *, bool on);
+/* Towards an origin, through TLS with a parent: `outer` carries what the side says, and ends with it. */
+void side_within(struct bt_tls_side *, struct bt_tls_side *outer);
 /* These bytes come before what the socket has. false: no memory. */
 BT_MUST bool side_early(struct bt_tls_side *, bt_str bytes);
 enum bt_tls_state side_shake(struct bt_tls_side *);

@@ -97,6 +97,9 @@ struct bt_tls {
     /* The same for a connection of the server's own, which no exchange has asked for (logs): rules that
      * forgive are not asked. */
     struct bt_tls_side *(*own)(int fd, bt_str host);
+    /* The side, which has said nothing yet, speaks through `outer` from now on, whose shake() was READY, and
+     * owns it. */
+    void (*within)(struct bt_tls_side *, struct bt_tls_side *outer);
     /* Go on with the handshake, either side. Calls nobody; with WAIT, call it again when the socket is
      * readable or writable. READY stands: the other side is who it must be, or the rules forgive that
      * it is not. */

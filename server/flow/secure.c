@@ -104,6 +104,8 @@ static bool begin(struct bt_txn *txn, struct bt_tls_side *side)
 {
     if (side == NULL)
         return false;
+    if (txn->origin->stream.via != NULL) /* TLS with the parent that it goes through */
+        secure_tls()->within(side, txn->origin->stream.via_state);
     stream_via(&txn->origin->stream, secure_tls()->transport, side);
     txn->securing = true;
     timeout_set(&origin_securing, &txn->timeout);
@@ -136,8 +138,6 @@ enum bt_tls_state secure_origin(struct bt_txn *txn)
     struct stream *stream = &txn->origin->stream;
     enum bt_tls_state state;
 
-    if (!txn->securing && stream->via != NULL)
-        return origin_refused(txn, "TLS with an origin is not spoken within TLS with a parent");
     if (!txn->securing && !begin(txn, tls->connect(txn, stream->fd, host)))
         return origin_refused(txn, "no memory for TLS");
     state = shake(txn);
