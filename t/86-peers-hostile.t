@@ -117,6 +117,17 @@ is $_->response->body, 'held', '... and whoever had a connection has his answer'
 $_->close for @waiting;
 like ctl($most, 'peers', 'slow')->{output}, qr/open [0-2] of 2/, '... as bobtailctl peers says';
 
+my $few = origin('*' => { body => 'few' });
+my $lonely = proxy("cache_mem 0\n" . peer($few->port, 'name=few max-conn=1') . "never_direct allow all\n");
+is get($lonely, 'http://www.example.com/')->body, 'few', 'max-conn=1: one connection, which is kept';
+is post($lonely, 'http://www.example.com/', 'x')->body, 'few', '... and makes room for a request that cannot use it';
+my $shared = proxy("cache_mem 0\n" . peer($few->port, 'name=few max-conn=1') . "never_direct allow all\n", workers => 3);
+my $got = 0;
+for (1 .. 60) {
+    $got++ if wait_for(sub { post($shared, 'http://www.example.com/', 'x')->status == 200 }, 5);
+}
+is $got, 60, '... of another worker, too';
+
 # ---- connections in advance
 
 my $ready = origin('*' => { body => 'ready' });

@@ -10,7 +10,7 @@
 #include "peer.h"
 
 enum {
-    LAYOUT = 1,
+    LAYOUT = 2,
     PROBE_FIRST_MS = 1000, /* after a parent has died; twice that later, up to dead_peer_timeout */
     HEALTH_BAD = 2         /* bad checks in a row that take a parent out */
 };
@@ -20,7 +20,8 @@ struct shared {
     _Atomic uint32_t failures; /* in a row */
     _Atomic uint32_t dead, unwell, bad_checks;
     _Atomic int32_t open;
-    _Atomic int32_t status; /* of the last health check */
+    _Atomic uint32_t wanted; /* somebody would open one, and may not */
+    _Atomic int32_t status;  /* of the last health check */
     _Atomic int64_t since_ms;
     _Atomic int64_t probe_ms,
         probe_wait_ms; /* when the next probe is due, how long to the one after */
@@ -72,27 +73,6 @@ static void bury(void *arg, unsigned member)
         int64_t left = atomic_exchange(&row[i].open, 0);
         atomic_fetch_sub(&shared[i].open, (int32_t)left);
     }
-}
-
-bool state_setup(struct peer_conf *conf, struct bt_arena *arena, struct bt_error *err)
-{
-    size_t size = 64 + conf->n * sizeof(struct shared);
-    struct bt_zone *zone;
-    char *memory;
-
-    (void)arena;
-    zone = bt_zone_make("peer", size + (size_t)BT_MEMBERS_MAX * conf->n * sizeof(struct row),
-                        layout(conf), 0, err);
-    if (zone == NULL)
-        return false;
-    memory = bt_zone_memory(zone);
-    head = (struct head *)(void *)memory;
-    shared = (struct shared *)(void *)(memory + 64);
-    rows = (struct row *)(void *)(memory + size);
-    if (!bt_zone_kept(zone))
-        atomic_store(&head->changes, 1);
-    bt_on_death(bury, NULL);
-    return true;
 }
 
 static struct row *row_of(const struct peer *peer)
@@ -222,14 +202,44 @@ int64_t state_rtt_us(const struct peer *peer)
     return atomic_load_explicit(&shared[peer->number].rtt_us, memory_order_relaxed);
 }
 
+/* Whoever has one that only waits closes it, so that it is not always the same worker that may ask. */
+static void ask_others(const struct peer *peer, struct shared *s)
+{
+    atomic_store(&s->wanted, 1);
+    for (unsigned m = 0; m < BT_MEMBERS_MAX; m++)
+        if (m != bt_member() && atomic_load(&rows[(size_t)m * peers->n + peer->number].open) > 0)
+            bt_wake(m);
+}
+
+/* Another worker wants a connection that perhaps waits here. */
+static void woken(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 0; i < peers->n; i++) {
+        struct peer *peer = peers->peer[i];
+        if (peer->idle > 0 && atomic_load_explicit(&shared[i].wanted, memory_order_relaxed) != 0 &&
+            atomic_exchange(&shared[i].wanted, 0) != 0)
+            (void)!bt_parent_idle_close(&peer->parent);
+    }
+}
+
+static bool take(const struct peer *peer, struct shared *s)
+{
+    if (atomic_fetch_add(&s->open, 1) < peer->max_conn || peer->max_conn == 0)
+        return true;
+    atomic_fetch_sub(&s->open, 1);
+    return false;
+}
+
 bool state_take(const struct bt_parent *parent)
 {
     const struct peer *peer = (const struct peer *)parent;
     struct shared *s = &shared[peer->number];
     struct row *row = row_of(peer);
 
-    if (atomic_fetch_add(&s->open, 1) >= peer->max_conn && peer->max_conn > 0) {
-        atomic_fetch_sub(&s->open, 1);
+    /* One that waits here may be of no use to this request: it has a body, or is a CONNECT. */
+    if (!take(peer, s) && !(bt_parent_idle_close(parent) && take(peer, s))) {
+        ask_others(peer, s);
         bt_count(full);
         return false;
     }
@@ -244,6 +254,30 @@ void state_give(const struct bt_parent *parent)
 
     atomic_fetch_sub(&row_of(peer)->open, 1);
     atomic_fetch_sub(&shared[peer->number].open, 1);
+}
+
+/* ---- setup ---- */
+
+bool state_setup(struct peer_conf *conf, struct bt_arena *arena, struct bt_error *err)
+{
+    size_t size = 64 + conf->n * sizeof(struct shared);
+    struct bt_zone *zone;
+    char *memory;
+
+    (void)arena;
+    zone = bt_zone_make("peer", size + (size_t)BT_MEMBERS_MAX * conf->n * sizeof(struct row),
+                        layout(conf), 0, err);
+    if (zone == NULL)
+        return false;
+    memory = bt_zone_memory(zone);
+    head = (struct head *)(void *)memory;
+    shared = (struct shared *)(void *)(memory + 64);
+    rows = (struct row *)(void *)(memory + size);
+    if (!bt_zone_kept(zone))
+        atomic_store(&head->changes, 1);
+    bt_on_death(bury, NULL);
+    bt_on_wake(woken, NULL);
+    return true;
 }
 
 /* ---- when ---- */

@@ -113,6 +113,9 @@ struct bt_route {
 /* Worker: what that says; false also when no module knows ways. */
 BT_API BT_MUST bool bt_parent_report(size_t i, struct bt_parent_report *out);
 
+/* Close the connection to it that waits longest in this worker. false: none does. */
+BT_API BT_MUST bool bt_parent_idle_close(const struct bt_parent *);
+
 /* Whom the exchange goes, or went last, to; NULL: directly, or nowhere yet. */
 BT_API const struct bt_parent *bt_parent(struct bt_txn *);
 /* What bt_peer_set() (bt_txn.h) has said; BT_STR_NONE: nothing. */

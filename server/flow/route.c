@@ -70,6 +70,11 @@ size_t bt_parents(const struct bt_parent *const **all)
     return n_parents;
 }
 
+bool bt_parent_idle_close(const struct bt_parent *parent)
+{
+    return idle_close_of(parent->idle);
+}
+
 const struct bt_parent *bt_parent(struct bt_txn *txn)
 {
     return route_parent(txn);

@@ -286,6 +286,18 @@ bool idle_make_room(void)
     return true;
 }
 
+bool idle_close_of(const unsigned *idle_of)
+{
+    for (struct list_link *at = waiting.list.head.next; at != &waiting.list.head; at = at->next) {
+        struct origin *o = LIST_OF(LIST_OF(at, struct timeout, link), struct origin, timeout);
+        if (o->idle_of != idle_of)
+            continue;
+        origin_close(o);
+        return true;
+    }
+    return false;
+}
+
 void idle_close_all(void)
 {
     struct timeout *t;

@@ -75,5 +75,7 @@ void idle_put(struct origin *);
 void idle_close_all(void);
 /* Close the one that waits longest, for its descriptor. false: none waits. Counts origin.evicted. */
 BT_MUST bool idle_make_room(void);
+/* The same among those that are counted there (idle_of); it is not counted as evicted. */
+BT_MUST bool idle_close_of(const unsigned *idle_of);
 
 #endif
