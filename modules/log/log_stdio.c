@@ -22,9 +22,19 @@ struct log {
     const char *path; /* NULL: standard output or error */
     int fd;
     bool pipe;
-    bool torn; /* the last line stands there without its end */
+    bool torn;        /* the last line stands there without its end */
+    bool old;         /* it could not be opened anew: lines go to what it was, until it can be */
+    int64_t again_ms; /* when that is tried next */
     int64_t uid, gid;
 };
+
+enum { AGAIN_MS = 10 * 1000 };
+
+#define COUNTERS(X)                                                                                 \
+    X(reopen_failed, "log_stdio.reopen_failed", BT_COUNT, "times",                                  \
+      "Log files that could not be opened anew after a rotation, so that lines went on to the old " \
+      "ones.")
+BT_COUNTERS(COUNTERS);
 
 static int open_file(const char *path)
 {
@@ -130,10 +140,31 @@ static size_t piece_len(const char *at, size_t len)
     return end == NULL ? len : (size_t)(end + 1 - at);
 }
 
+/* In a worker, after a rotation that failed: the folder may be there again. */
+static void try_again(struct log *log)
+{
+    int fd;
+
+    if (bt_wall_ms() < log->again_ms)
+        return;
+    log->again_ms = bt_wall_ms() + AGAIN_MS;
+    fd = open_file(log->path);
+    if (fd < 0)
+        return;
+    if (dup3(fd, log->fd, O_CLOEXEC) >= 0) {
+        log->old = log->torn = false;
+        bt_log(NULL, BT_INFO, "%s is open anew", log->path);
+        look(log);
+    }
+    close(fd);
+}
+
 static bool log_write(void *what, const char *lines, size_t len)
 {
     struct log *log = what;
 
+    if (log->old)
+        try_again(log);
     if (log->torn && write(log->fd, "\n", 1) == 1)
         log->torn = false;
     if (!log->pipe)
@@ -179,11 +210,18 @@ static void log_rotate(void *what, int keep, bool in_master)
         rename_all(log->path, keep);
     fd = open_file(log->path);
     if (fd < 0) {
-        bt_log(NULL, BT_ERROR,
-               "%s cannot be opened: %s; lines go on to the old file; make its folder writable",
-               log->path, strerror(errno));
+        bt_log(
+            NULL, BT_ERROR,
+            "%s cannot be opened: %s; lines go on to the old file, and it is tried again every 10 "
+            "s; make its folder writable",
+            log->path, strerror(errno));
+        log->old = true;
+        log->again_ms = bt_wall_ms() + AGAIN_MS;
+        if (!in_master)
+            bt_count(reopen_failed);
         return;
     }
+    log->old = false;
     if (in_master && geteuid() == 0 && fstat(log->fd, &was) == 0 &&
         fchown(fd, was.st_uid, was.st_gid) != 0)
         bt_log(NULL, BT_WARN, "%s cannot be given to its old owner: %s", log->path,
@@ -212,4 +250,4 @@ static const struct bt_log_writer writers[] = {
 };
 
 BT_MODULE(log_stdio, "Access logs in files and on standard output.",
-          .log_writers = BT_ROWS(writers));
+          .counters = BT_ROWS(bt_counters), .log_writers = BT_ROWS(writers));

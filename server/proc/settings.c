@@ -107,7 +107,7 @@ static const struct bt_directive directives[] = {
      .doc =
          "Whether workers fence themselves in: files by landlock, system calls by seccomp, and no "
          "program is run, except where the configuration names helpers, which then can be run, "
-         "and whose files are not fenced. auto: as far as the kernel has it, and not with -N; on: a "
+         "and whose files are not fenced. A folder of logs that is made anew counts from the next reload on. auto: as far as the kernel has it, and not with -N; on: a "
          "worker does not start without it."},
     {.name = "coredump_dir",
      .args = "path",
