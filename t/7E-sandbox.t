@@ -20,9 +20,9 @@ close $file;
 chmod 0644, "$outside/secret";
 
 my $origin = origin('/a' => { body => 'one' });
-# `purge` is the word of the command, since bobtailctl knows no other; no cache is there to have it.
-sub attempt { my ($proxy, @words) = @_; my $said = ctl($proxy, 'purge', @words); chomp $said->{output}; return $said->{output} }
-sub conf { my ($sandbox) = @_; return "workers 1\nmodule cache off\nmodule $module on\naccess_log stdio:\@DIR\@/access.log\n" . ($sandbox ? "sandbox $sandbox\n" : '') }
+# A word that bobtailctl does not know itself.
+sub attempt { my ($proxy, @words) = @_; my $said = ctl($proxy, 'escape', @words); chomp $said->{output}; return $said->{output} }
+sub conf { my ($sandbox) = @_; return "workers 1\nmodule $module on\naccess_log stdio:\@DIR\@/access.log\n" . ($sandbox ? "sandbox $sandbox\n" : '') }
 
 my $off = proxy(conf('off'), workers => 1);
 is attempt($off, 'read', "$outside/secret"), 'done', 'off: files are read';

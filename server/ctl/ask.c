@@ -76,6 +76,23 @@ bool ask_send(int fd, char *const word[])
     return send(fd, line, len, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
+bool ask_whether(const char *path, char *const word[], int *fd)
+{
+    static const char no[] = "error: no command ";
+    char said[sizeof no - 1] = "";
+
+    if (strlen(path) >= sizeof(struct sockaddr_un){0}.sun_path)
+        return false;
+    *fd = open_socket(path);
+    if (*fd < 0)
+        return false;
+    if (ask_send(*fd, word) && recv(*fd, said, sizeof said, MSG_PEEK | MSG_WAITALL) > 0 &&
+        memcmp(said, no, sizeof said) != 0)
+        return true;
+    close(*fd);
+    return false;
+}
+
 int ask_answer(int fd, void (*waiting)(void *arg, unsigned seconds), void *arg)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};

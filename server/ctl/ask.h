@@ -16,6 +16,9 @@ int unable(const char *format, ...) BT_PRINTF(1, 2);
 int ask_connect(const char *path, int *fd);
 /* false: too long, or the server has gone. */
 BT_MUST bool ask_send(int fd, char *const word[]);
+/* The same for a word that is perhaps a module's. false: there is no server, or it knows no such command;
+ * nothing is open, and nothing was said. */
+BT_MUST bool ask_whether(const char *path, char *const word[], int *fd);
 /* The answer, to standard output, or to standard error when it is a refusal; closes `fd`. With
  * `waiting` that is called each second until it comes. Returns the exit status. */
 int ask_answer(int fd, void (*waiting)(void *arg, unsigned seconds), void *arg);

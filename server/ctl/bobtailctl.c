@@ -79,8 +79,22 @@ static bool take_json(char **word)
     return true;
 }
 
+/* Answered here, so that a slip needs no server to be told. */
+static int no_command(const char *word)
+{
+    const char *near = commands_near(word);
+
+    if (near != NULL)
+        return unable("no command \"%s\"; did you mean \"%s\"?", word, near);
+    return unable("no command \"%s\"; there are: bobtailctl help", word);
+}
+
 static int ask(const char *path, char **word, bool progress)
 {
+    if (commands_find(word[0]) == NULL) {
+        int its = -1;
+        return ask_whether(path, word, &its) ? ask_answer(its, NULL, NULL) : no_command(word[0]);
+    }
     bool json = take_json(word);
     int fd = -1;
 
@@ -115,16 +129,6 @@ static bool run_here(char **word, int *status)
     else
         return false;
     return true;
-}
-
-/* Answered here, so that a slip needs no server to be told. */
-static int no_command(const char *word)
-{
-    const char *near = commands_near(word);
-
-    if (near != NULL)
-        return unable("no command \"%s\"; did you mean \"%s\"?", word, near);
-    return unable("no command \"%s\"; there are: bobtailctl help", word);
 }
 
 /* Where the server's socket is; NULL: said why not. */
@@ -171,8 +175,6 @@ int main(int argc, char **argv)
         return unable("a command is missing; try: bobtailctl help");
     if (run_here(word, &status))
         return status;
-    if (commands_find(word[0]) == NULL)
-        return no_command(word[0]);
 
     struct bt_arena *arena = arena_new(16 * 1024);
     if (path == NULL)

@@ -97,6 +97,6 @@ static void escape(struct bt_call *call, const bt_str *word, size_t n)
     bt_call_done(call, NULL);
 }
 
-static const struct bt_command commands[] = {{"purge", "", "Tries to get out.", escape}};
+static const struct bt_command commands[] = {{"escape", "", "Tries to get out.", escape}};
 
 BT_MODULE(tescape, "Tries to get out of a worker.", .commands = BT_ROWS(commands));
