@@ -22,7 +22,7 @@ chmod 0644, "$outside/secret";
 my $origin = origin('/a' => { body => 'one' });
 # A word that bobtailctl does not know itself.
 sub attempt { my ($proxy, @words) = @_; my $said = ctl($proxy, 'escape', @words); chomp $said->{output}; return $said->{output} }
-sub conf { my ($sandbox) = @_; return "workers 1\nmodule $module on\naccess_log stdio:\@DIR\@/access.log\n" . ($sandbox ? "sandbox $sandbox\n" : '') }
+sub conf { my ($sandbox) = @_; return "workers 1\nmodule $module on\nacl pattern urlpath_regex $outside\naccess_log stdio:\@DIR\@/access.log\n" . ($sandbox ? "sandbox $sandbox\n" : '') }
 
 my $off = proxy(conf('off'), workers => 1);
 is attempt($off, 'read', "$outside/secret"), 'done', 'off: files are read';

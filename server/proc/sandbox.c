@@ -87,6 +87,18 @@ static void allow_place(int rules, const char *path, uint64_t what)
         allow(rules, dirname(place), what);
 }
 
+/* Directives whose words are no paths, or those of files that the master alone reads: a pattern that
+ * begins as a path does opens nothing. */
+static bool names_no_place(bt_str name)
+{
+    static const char *const names[] = {"acl", "refresh_pattern", "logformat", "deny_info"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (bt_str_eq(name, str_from(names[i])))
+            return true;
+    return false;
+}
+
 /* Directives that name what is written: logs, and folders of caches and cores. */
 static bool writes(bt_str name)
 {
@@ -112,7 +124,7 @@ static void allow_configured(int rules, const struct generation *gen)
     allow_place(rules, gen->path, READ); /* list files beside it */
     for (size_t i = 0; i < gen->n_lines; i++) {
         const struct file_line *line = &gen->line[i];
-        for (size_t k = 0; k < line->n; k++)
+        for (size_t k = 0; k < line->n && !names_no_place(line->name.text); k++)
             allow_word(rules, line->word[k].text, writes(line->name.text) ? READ | WRITE : READ);
     }
 }
