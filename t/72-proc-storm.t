@@ -6,6 +6,7 @@ use POSIX ();
 use Time::HiRes qw(sleep time);
 
 my $reloads = $ENV{STORM} // 15;
+need('wrk', 'nginx') if $reloads > 15;
 my $origin = origin('/a' => { body => 'one' });
 my $host = $origin->addr;
 my $proxy = proxy(<<'CONF', workers => 2);
@@ -82,7 +83,6 @@ my $short = busy(sub {
 # wrk's own count of what it got is no count of what was logged, so with it lines are not compared.
 my ($wrk, $wrk_said);
 if ($reloads > 15) {
-    need('wrk', 'nginx');
     my $fast = nginx("location / { return 200 one; }\n");
     open my $script, '>', $proxy->file('wrk.lua') or die;
     print $script 'wrk.path = "' . $fast->url('/') . '"', "\nwrk.headers['Host'] = '" . $fast->addr . "'\n";
