@@ -21,11 +21,11 @@ struct survey {
     const struct survey_who *who;
 };
 
-/* Columns end in a tab: what clients sent must not make one, nor a line. */
+/* Columns end in a tab: what clients sent must not make one, nor a line, nor bytes that are no text. */
 static void column(FILE *out, bt_str text)
 {
     for (size_t i = 0; i < text.len && i < SURVEY_TEXT; i++)
-        fputc((unsigned char)text.at[i] <= ' ' || text.at[i] == 127 ? '?' : text.at[i], out);
+        fputc(text.at[i] <= ' ' || text.at[i] > '~' ? '?' : text.at[i], out);
     if (text.len == 0)
         fputc('-', out);
     fputc('\t', out);

@@ -188,27 +188,31 @@ bool chores_here(bt_str text, char *why, size_t cap)
     return true;
 }
 
+static void run(FILE *out, bt_str text)
+{
+    struct survey_who who = self();
+    char why[200];
+    bt_str word;
+
+    if (!str_word(&text, &word) || !common(word, text, why, sizeof why))
+        return;
+    if (str_eq_literal(word, "exchanges"))
+        survey_tell(out, &who);
+    else if (str_eq_literal(word, "kill"))
+        kill_one(out, str_trim_space(text));
+}
+
 void chores_run(int fd, bt_str text)
 {
-    FILE *out = fdopen(fd, "a");
-    bt_str word, rest = text;
-    char why[200];
+    char *answer = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&answer, &len);
 
-    if (out == NULL) {
-        close(fd);
-        return;
-    }
-    /* One write for all of it where that is possible, so that lines of workers do not mix. */
-    char *buffer = malloc(256 * 1024);
-    if (buffer != NULL)
-        setvbuf(out, buffer, _IOFBF, 256 * 1024);
-    if (str_word(&rest, &word) && common(word, rest, why, sizeof why)) {
-        struct survey_who who = self();
-        if (str_eq_literal(word, "exchanges"))
-            survey_tell(out, &who);
-        else if (str_eq_literal(word, "kill"))
-            kill_one(out, str_trim_space(rest));
-    }
+    CHECK(out != NULL);
+    run(out, text);
     fclose(out);
-    free(buffer);
+    /* One write for all of it, so that lines of workers do not mix. */
+    (void)!write(fd, answer, len);
+    free(answer);
+    close(fd);
 }

@@ -318,7 +318,7 @@ static void value_told(struct admin_call *call, int gathered)
     admin_done(call);
 }
 
-/* `command` and the words behind it, as one line; in the arena of nobody: cut to the buffer. */
+/* `command` and the words behind it, as one line, cut to the buffer. */
 static bt_str joined(char *buf, size_t cap, const char *command, const bt_str *word, size_t n)
 {
     struct str_builder line;
