@@ -57,29 +57,58 @@ static int in_child(long (*call)(void))
     return WEXITSTATUS(status);
 }
 
-static long trace(void) { return ptrace(PTRACE_TRACEME, 0, NULL, NULL); }
-static long spaces(void) { return unshare(CLONE_NEWUSER); }
-static long spaces_by_clone(void) { return syscall(SYS_clone, CLONE_NEWUSER | 17, 0, 0, 0, 0); }
-static long become_root(void) { return setuid(0); }
-static long mounted(void) { return mount("x", "/proc", "tmpfs", 0, NULL); }
+static long trace(void)
+{
+    return ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+}
+static long spaces(void)
+{
+    return unshare(CLONE_NEWUSER);
+}
+static long spaces_by_clone(void)
+{
+    return syscall(SYS_clone, CLONE_NEWUSER | 17, 0, 0, 0, 0);
+}
+static long become_root(void)
+{
+    return setuid(0);
+}
+static long mounted(void)
+{
+    return mount("x", "/proc", "tmpfs", 0, NULL);
+}
 
-static void *thread(void *arg) { return arg; }
+static void *thread(void *arg)
+{
+    return arg;
+}
 
 static int attempt(bt_str way, const char *path)
 {
     pthread_t other;
 
-    if (strcmp(way.at, "read") == 0) return opened(open(path, O_RDONLY | O_CLOEXEC));
-    if (strcmp(way.at, "write") == 0) return opened(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    if (strcmp(way.at, "exec") == 0) return spawned(path);
-    if (strcmp(way.at, "packet") == 0) return opened(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
-    if (strcmp(way.at, "inet") == 0) return opened(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (strcmp(way.at, "ptrace") == 0) return in_child(trace);
-    if (strcmp(way.at, "unshare") == 0) return in_child(spaces);
-    if (strcmp(way.at, "clone") == 0) return in_child(spaces_by_clone);
-    if (strcmp(way.at, "setuid") == 0) return in_child(become_root);
-    if (strcmp(way.at, "mount") == 0) return in_child(mounted);
-    if (strcmp(way.at, "bpf") == 0) return result(syscall(SYS_bpf, 99, NULL, 0));
+    if (strcmp(way.at, "read") == 0)
+        return opened(open(path, O_RDONLY | O_CLOEXEC));
+    if (strcmp(way.at, "write") == 0)
+        return opened(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    if (strcmp(way.at, "exec") == 0)
+        return spawned(path);
+    if (strcmp(way.at, "packet") == 0)
+        return opened(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+    if (strcmp(way.at, "inet") == 0)
+        return opened(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (strcmp(way.at, "ptrace") == 0)
+        return in_child(trace);
+    if (strcmp(way.at, "unshare") == 0)
+        return in_child(spaces);
+    if (strcmp(way.at, "clone") == 0)
+        return in_child(spaces_by_clone);
+    if (strcmp(way.at, "setuid") == 0)
+        return in_child(become_root);
+    if (strcmp(way.at, "mount") == 0)
+        return in_child(mounted);
+    if (strcmp(way.at, "bpf") == 0)
+        return result(syscall(SYS_bpf, 99, NULL, 0));
     if (strcmp(way.at, "thread") == 0) {
         int why = pthread_create(&other, NULL, thread, NULL);
         if (why == 0)
