@@ -14,7 +14,7 @@
 
 enum { ONE = 1000000 }; /* a request in a bucket: so that 1/hour is a rate, too */
 
-const struct bt_option rate_options[] = {
+const struct bt_option rate_options[RATE_OPTIONS] = {
     {"burst", "int(1..1000000)", NULL,
      "Requests that may come at once; as many as come in a second if not given.",
      offsetof(struct rate_options, burst), BT_BUILT},
@@ -27,7 +27,6 @@ const struct bt_option rate_options[] = {
     {"max-delay", "int(1..3600)", "10", "Seconds that one may have to wait; then it is refused.",
      offsetof(struct rate_options, most_wait), BT_BUILT},
 };
-const size_t rate_options_n = sizeof rate_options / sizeof *rate_options;
 
 /* "10", "10/second", "600/minute", "1/hour", "5/day"; short forms s, m, h, d. false: none of these. */
 static bool rate_read(bt_str text, int64_t *n, int64_t *seconds)

@@ -87,8 +87,8 @@ struct rate_visit {
     bool begun;
 };
 enum rate_said { RATE_PASS, RATE_WAIT, RATE_TOO_MANY };
-extern const struct bt_option rate_options[];
-extern const size_t rate_options_n;
+enum { RATE_OPTIONS = 4 };
+extern const struct bt_option rate_options[RATE_OPTIONS];
 shape_set rate_set;
 /* Lines about users are asked once it is known who they are, others before. */
 enum rate_said rate_ask(struct rate_visit *, struct bt_txn *, bool users);

@@ -75,7 +75,7 @@ static const struct bt_directive directives[] = {
             "N/second, /minute, /hour or /day. Each line is a limit for the requests that its ACLs "
             "match. Too many are answered 429 with Retry-After, or wait.",
      .set = rate_set,
-     .options = {rate_options, 4},
+     .options = BT_ROWS(rate_options),
      .option_size = sizeof(struct rate_options),
      .phase = BT_AT_REQUEST},
 };
