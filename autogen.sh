@@ -138,17 +138,20 @@ test_rows() {
         echo "OBJECTS_OF_ALL += \$(${bench}_OBJECTS)"
     done
     for source in $(files t/fuzz/fuzz_*.c); do
-        fuzz=$(canon "${source%.c}") needs=
+        fuzz=$(canon "${source%.c}") needs= more=
         case $source in
         t/fuzz/fuzz_forge.c | t/fuzz/fuzz_verify.c) needs=HAVE_OPENSSL knows='libbt_base.a $(PURE_LIBS) $(OPENSSL_LIBS)' ;;
         t/fuzz/fuzz_conf*.c) knows='libbt_conf.a libbt_stat.a libbt_base.a $(PURE_LIBS)' ;;
         t/fuzz/fuzz_exchange*.c) knows='$(FLOORS) $(SERVER_LIBS)' ;;
+        t/fuzz/fuzz_lua.c)
+            needs=HAVE_LUA knows='$(GROUP) $(FLOORS) $(END_GROUP) $(SERVER_LIBS) $(LUA_LIBS)' more=$(files modules/lua/*.c) ;;
         t/fuzz/fuzz_helper.c) knows='libbt_net.a libbt_base.a $(PURE_LIBS)' ;;
         *) knows='libbt_http.a libbt_base.a $(PURE_LIBS)' ;;
         esac
         [ -z "$needs" ] || echo "if $needs"
         echo "FUZZERS += ${source%.c}"
-        echo "${fuzz}_SOURCES = $source t/fuzz/replay.c"
+        echo "${fuzz}_SOURCES = $source t/fuzz/replay.c$more"
+        [ -z "$more" ] || echo "${fuzz}_CPPFLAGS = \$(AM_CPPFLAGS) -Dbt_log_tag=bt_log_tag_of_module"
         echo "${fuzz}_LINK = \$(PLAIN_LINK)"
         echo "${fuzz}_LDADD = $knows"
         echo "OBJECTS_OF_ALL += \$(${fuzz}_OBJECTS)"
