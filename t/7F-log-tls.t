@@ -65,10 +65,10 @@ $_->close for $conn[0], $lines;
 get($proxy, $origin->url('/waits'));
 $proxy->expect_log(qr/cannot be reached/);
 ok wait_for(sub { $proxy->log =~ /cannot be reached/ }), 'one that is away is told of';
-$lines = listen_on($port);
-my $is = proxy("logformat path %>rp\ntls_outgoing_options cafile=${\ca_file()}\naccess_log tcp://127.0.0.1:$port?tls path\n");
+my $strange = listen_on(0);
+my $is = proxy("logformat path %>rp\ntls_outgoing_options cafile=${\ca_file()}\naccess_log tcp://127.0.0.1:${\$strange->sockport}?tls path\n");
 $is->expect_log(qr/cannot be reached/, qr/not taken by their receiver/);
-my $fake = secure($lines, $other);
+my $fake = secure($strange, $other);
 ok !$fake || text_until($fake, qr{/}) eq '', 'who is not the host gets no line';
 get($is, $origin->url('/secret'));
 ok wait_for(sub { $is->log =~ /tcp:\S+ cannot be reached \([^)]*certificate[^)]*\)/ }), 'and why is said' or diag $is->log;
@@ -76,6 +76,7 @@ ok !$fake || text_until($fake, qr{/}) eq '', 'still none';
 $is->stop;
 
 # The right one gets what has waited.
+$lines = listen_on($port);
 my $real;
 wait_for(sub { $real = secure($lines, $good) });
 like text_until($real, qr{/waits\n}), qr{^/waits\n}m, 'the right one gets what has waited';
