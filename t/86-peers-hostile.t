@@ -29,7 +29,7 @@ my $good = origin('*' => sub { return if $_[0]{method} eq 'CONNECT'; return { bo
 
 for my $kind (sort keys %odd) {
     my $bad = origin('*' => $odd{$kind});
-    my $both = proxy("read_timeout 1 second\n" . peer($bad->port, 'name=bad') . peer($good->port, 'name=good') . "never_direct allow all\n");
+    my $both = proxy("read_timeout 1 second\nconnect_timeout 1 second\n" . peer($bad->port, 'name=bad') . peer($good->port, 'name=good') . "never_direct allow all\n");
     is get($both, 'http://www.example.com/')->body, 'good', "$kind: the next parent is asked";
     my $answer = tunnel($both, 'www.example.com:443');
     is $answer->response->status, 200, "$kind: a CONNECT, too";

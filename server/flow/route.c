@@ -573,6 +573,11 @@ enum go route_connect(struct bt_txn *txn)
     return go;
 }
 
+void route_wait(struct bt_txn *txn)
+{
+    timeout_set(&asking, &txn->timeout);
+}
+
 static void asking_expired(struct timeout *timeout)
 {
     struct bt_txn *txn = LIST_OF(timeout, struct bt_txn, timeout);

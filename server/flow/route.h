@@ -69,6 +69,9 @@ void route_opened(struct bt_txn *, struct origin *);
 /* From LAYER_ASK on: CONNECT to the parent. GO_ON with layer LAYER_ORIGIN: it said yes. */
 enum go route_connect(struct bt_txn *);
 
+/* A CONNECT was sent to the parent: it has connect_timeout to answer. */
+void route_wait(struct bt_txn *);
+
 /* Tell the module how it went with the parent under way, if there is one. */
 void route_tell(struct bt_txn *, enum bt_parent_event);
 /* The way under way leads nowhere. true: there is another one, and txn->step leads to it. Its connection is

@@ -445,7 +445,10 @@ static enum go request_send(struct bt_txn *txn)
     txn->scanned = 0;
     txn->time.sent = clock_us();
     txn->step = STEP_receive;
-    timeout_set(&origin_reading, &txn->timeout);
+    if (txn->req.method_id == METHOD_CONNECT)
+        route_wait(txn);
+    else
+        timeout_set(&origin_reading, &txn->timeout);
     if (!upload_move(txn, head))
         return GO_ON;
     stream_watch(&txn->origin->stream);
