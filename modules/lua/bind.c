@@ -13,7 +13,7 @@
 const char *hook_name(enum hook hook)
 {
     static const char *const names[] = {
-#define HOOK_NAME_(id, name, ms, waits, doc) name,
+#define HOOK_NAME_(id, name, ms) name,
         HOOKS(HOOK_NAME_)};
 
     return names[hook];

@@ -90,7 +90,7 @@ static struct call *call_take(struct state *state)
 int64_t call_limit_us(enum hook hook)
 {
     static const int64_t preset[] = {
-#define HOOK_MS_(id, name, ms, waits, doc) ms,
+#define HOOK_MS_(id, name, ms) ms,
         HOOKS(HOOK_MS_)};
     const struct conf *conf = bt_self.conf;
     int64_t ms = conf->cpu_ms[hook] != 0 ? conf->cpu_ms[hook] : preset[hook];

@@ -27,23 +27,22 @@
 
 /* ---- hooks: functions that scripts may define ---- */
 
-/* id, name in scripts, milliseconds of CPU time that a call has, may it wait, when */
+/* id, name in scripts, milliseconds of CPU time that a call has; manual.c says when they are called */
 #define HOOKS(X)                                                                                   \
-    X(INIT, "on_init", 5000, false, "once, when the configuration is read, in the master")         \
-    X(WORKER, "on_worker", 1000, true, "when a worker starts")                                     \
-    X(ACCEPT, "on_accept", 5, true, "a client has connected; only its address is known")           \
-    X(HELLO, "on_hello", 5, true, "the client's TLS hello was seen; nothing is decrypted")         \
-    X(REQUEST, "on_request", 10, true, "a request head is complete, before http_access")           \
-    X(LOOKUP, "on_lookup", 5, true, "the request may pass; before the cache is asked")             \
-    X(UPSTREAM, "on_upstream", 5, true,                                                            \
-      "it goes to the origin; before that is chosen and dialled")                                  \
-    X(RESPONSE, "on_response", 10, true, "an answer's head is complete, from wherever it comes")   \
-    X(ERROR, "on_error", 5, true, "no answer came: before the page that says so")                  \
-    X(FINISH, "on_finish", 5, false, "the exchange is over; before its log line")                  \
-    X(ACL, "an ACL of type lua", 5, true, "a list of rules asks")                                  \
-    X(TIMER, "bt.every", 50, true, "its time has come")                                            \
-    X(TEST, "a test", 10000, true, "bobtail --lua-test runs it")
-#define HOOK_ID_(id, name, ms, waits, doc) HOOK_##id,
+    X(INIT, "on_init", 5000)                                                                       \
+    X(WORKER, "on_worker", 1000)                                                                   \
+    X(ACCEPT, "on_accept", 5)                                                                      \
+    X(HELLO, "on_hello", 5)                                                                        \
+    X(REQUEST, "on_request", 10)                                                                   \
+    X(LOOKUP, "on_lookup", 5)                                                                      \
+    X(UPSTREAM, "on_upstream", 5)                                                                  \
+    X(RESPONSE, "on_response", 10)                                                                 \
+    X(ERROR, "on_error", 5)                                                                        \
+    X(FINISH, "on_finish", 5)                                                                      \
+    X(ACL, "an ACL of type lua", 5)                                                                \
+    X(TIMER, "bt.every", 50)                                                                       \
+    X(TEST, "a test", 10000)
+#define HOOK_ID_(id, name, ms) HOOK_##id,
 enum hook { HOOKS(HOOK_ID_) HOOK_END };
 
 /* Sets of hooks: where a function may be called. */
@@ -90,7 +89,6 @@ struct library {
     X(count)                                                                                       \
     X(counter)                                                                                     \
     X(histogram)                                                                                   \
-    X(test)                                                                                        \
     X(map)                                                                                         \
     X(map_methods)                                                                                 \
     X(text)                                                                                        \
@@ -99,7 +97,8 @@ struct library {
     X(net)                                                                                         \
     X(helper)                                                                                      \
     X(tcp)                                                                                         \
-    X(connection)
+    X(connection)                                                                                  \
+    X(test)
 #define LIBRARY_(id) extern const struct library library_##id;
 LIBRARIES(LIBRARY_)
 

@@ -6,12 +6,6 @@
 
 #include "state.h"
 
-static const struct {
-    const char *usage, *doc;
-} hooks[] = {
-#define HOOK_ROW_(id, name, ms, waits, doc) {name, doc},
-    HOOKS(HOOK_ROW_)};
-
 static const char *const usages[HOOK_END] = {
     [HOOK_INIT] = "function on_init()",
     [HOOK_WORKER] = "function on_worker(id)",
@@ -84,7 +78,7 @@ static const char *where_text(unsigned where)
     for (enum hook hook = 0; hook < HOOK_END && n < sizeof text; hook++)
         if ((where & (1u << hook)) != 0)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n == 0 ? "In " : ", ",
-                                  hooks[hook].usage);
+                                  hook_name(hook));
     if (n < sizeof text - 1)
         strcpy(text + n, ".");
     return text;
