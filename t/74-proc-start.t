@@ -107,7 +107,6 @@ refused("control_socket \@DIR\@/conf\n", qr/control socket .*: there is a file t
 refused("nonsense here\n", qr/unknown directive 'nonsense'/, 'a bad configuration');
 refused('', qr/--ready-fd 77: no such descriptor is open/, 'a descriptor that is not there', '--ready-fd', 77);
 refused("umask 999\n", qr/"999" is no umask/, 'umask');
-refused("debug_options ALL\n", qr/"ALL": expected ALL,LEVEL/, 'debug_options');
 SKIP: {
     skip 'not root', 1 if $>;
     refused("cache_effective_user no-such-user\n", qr/there is no user "no-such-user"/, 'a user that is not there');
@@ -201,8 +200,9 @@ my $limited = proxy("max_filedescriptors 300\ncoredump_dir \@DIR\@\numask 077\nd
 like slurp('/proc/' . $limited->pid . '/limits'), qr/^Max open files\s+300 /m, 'max_filedescriptors';
 is readlink('/proc/' . $limited->pid . '/cwd'), $limited->dir, 'coredump_dir';
 is sprintf('%o', (CORE::stat $limited->file('cache.log'))[2] & 0777), '600', 'umask';
-my $squids = proxy("max_filedesc 400\ndebug_options ALL,1 33,2\n");
+my $squids = proxy("max_filedesc 400\ndebug_options ALL 33,2\n");
 like slurp('/proc/' . $squids->pid . '/limits'), qr/^Max open files\s+400 /m, 'max_filedesc is the same';
+ok $squids->wait_log(qr/"ALL" is ignored: expected ALL,LEVEL/), 'half a level is ignored, as in Squid, and warned about';
 ok $squids->wait_log(qr/section 33 is one of Squid's/), 'a section of Squid is warned about';
 
 # --- rights ------------------------------------------------------------------------------------------

@@ -38,6 +38,11 @@ my @commands = Bobtail::Stat::run_program($ENV{BOBTAILCTL}, 'help')->{output} =~
 is join(' ', grep { $text{bobtailctl} !~ /^ +\Q$_\E\b/m } @commands), '', 'all commands are in bobtailctl';
 like $text{bobtail}, qr/^ +SIG$_\b/m, "SIG$_ is told of" for qw(HUP USR1 USR2 TERM INT);
 
+# Those that are installed; the one about Lua has its functions, too.
+my @built = glob "$ENV{BT_BUILDDIR}/man/*.[578]";
+cmp_ok scalar(@built), '>=', 5, 'the pages are built';
+is Bobtail::Stat::run_program('mandoc', '-T', 'lint', '-W', 'warning', grep { !/bobtail-ca/ } @built)->{output}, '', 'and sound';
+
 my $said = bobtail('--manual', 'nonsense');
 is $said->{status}, 1, 'a page that there is not';
 like $said->{output}, qr/there are: bobtail bobtail\.conf/, 'and what there is';

@@ -31,8 +31,6 @@ for my $file (@examples) {
     $text =~ s{/usr/share/bobtail/error}{$ENV{BT_SRCDIR}/etc/error}g;
     $text =~ s{/etc/bobtail}{$lists}g;
     my $said = parse($text);
-    # Until delay pools are built.
-    local our $TODO = $said->{output} =~ /delay_pools is not built yet/ ? 'delay pools' : undef;
     is $said->{status}, 0, "$name is taken";
     is $said->{output}, '', 'without a word';
 }
