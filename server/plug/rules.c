@@ -84,9 +84,10 @@ const struct bt_acls *rules_acls(struct acls *acls, struct bt_args names,
 static struct bt_rules *rules_new(struct bt_arena *arena, const struct bt_directive *row)
 {
     struct bt_rules *rules = bt_alloc(arena, sizeof *rules);
+    const char *words = row != NULL && row->args != NULL ? strstr(row->args, "allow|deny") : NULL;
 
-    rules->has_default = row != NULL && row->args != NULL &&
-                         strstr(row->args, "allow|deny") != NULL;
+    /* As two of more words (ssl_bump) they are no such list. */
+    rules->has_default = words != NULL && (words == row->args || words[-1] != '|');
     return rules;
 }
 
