@@ -69,7 +69,8 @@ told("acl a src 10.0.0.1 \\ \n 10.0.0.2", 'error', 20, 'very last');
 told('acl a url_regex /two[ ]words', 'error', 17, quotemeta '[[:space:]]');
 
 # What Squid takes with a word, or without one.
-fine($_) for ('quick_abort_pct -1', 'http_port localhost:0', 'http_port 0 ipv4', "ssl_bump allow all", 'ssl_bump deny all');
+fine($_) for ('quick_abort_pct -1', 'http_port localhost:0', 'http_port 0 ipv4', 'http_port 0 no-connection-auth',
+    'access_log syslog:LOG_LOCAL4|LOG_INFO squid', "ssl_bump allow all", 'ssl_bump deny all');
 told('debug_options ALL,1 33, 2', 'warning', 21, '"33," is ignored');
 told('dns_nameservers /etc/resolv.conf', 'warning', 17, 'an IP address expected');
 told('refresh_pattern . 0 20% 60 negative-ttl=5', 'warning', 28, 'negative-ttl.*obsolete');

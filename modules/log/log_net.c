@@ -513,8 +513,11 @@ static const struct code severities[] = {
     {NULL, 0},
 };
 
+/* Also as C spells it: LOG_LOCAL4. */
 static bool code_find(const struct code *codes, bt_str name, int *out)
 {
+    if (name.len > 4 && memcmp(name.at, "LOG_", 4) == 0)
+        name = (bt_str){name.at + 4, name.len - 4};
     for (; codes->name != NULL; codes++)
         if (bt_str_eq_nocase(name, (bt_str){codes->name, strlen(codes->name)})) {
             *out |= codes->value;

@@ -96,6 +96,7 @@ const struct bt_option ports_options[PORTS_OPTIONS] = {
          "Logins that are bound to a connection (NTLM, Negotiate): the connection to the origin is "
          "kept for that client alone; off: origins' offers of such logins are taken out.",
      .offset = offsetof(struct ports_options, connection_auth)},
+    OPTION("no-connection-auth", NULL, no_connection_auth, "As connection-auth=off."),
     {.name = "disable-pmtu-discovery",
      .args = "off|always|transparent",
      .preset = "off",
@@ -347,7 +348,7 @@ bool ports_set(void *conf_, const struct bt_line *line, struct bt_error *err)
         memcpy(&port.addr, &v4, sizeof v4);
         port.dual = false;
     }
-    port.no_connection_auth = !options->connection_auth;
+    port.no_connection_auth = !options->connection_auth || options->no_connection_auth;
     if (!port_mode(&port, options, err) || !port_tls(&port, line, err) ||
         !port_site(&port, line, err))
         return false;

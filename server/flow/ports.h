@@ -11,13 +11,13 @@ struct ports_options {
     bt_str name, tcpkeepalive, defaultsite, vport, protocol;
     bool intercept, transparent, tproxy, accel, proxy_header;
     bool vhost, no_vhost, ignore_cc, allow_direct, act_as_origin;
-    bool ignored, connection_auth, ipv4;
+    bool ignored, connection_auth, no_connection_auth, ipv4;
     int64_t pmtu; /* off|always|transparent */
     struct bt_tls_port tls;
     bt_str generate, default_ca;
     int64_t version;
 };
-enum { PORTS_OPTIONS = 42 };
+enum { PORTS_OPTIONS = 43 };
 extern const struct bt_option ports_options[PORTS_OPTIONS];
 
 bool ports_set(void *conf, const struct bt_line *line, struct bt_error *err);
