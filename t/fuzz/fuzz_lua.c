@@ -20,6 +20,7 @@
 #include "flow/logs.h"
 #include "flow/notes.h"
 #include "flow/pages.h"
+#include "flow/session.h"
 #include "net/loop.h"
 #include "plug/acl.h"
 #include "plug/generation.h"
@@ -395,7 +396,11 @@ static void exchange(bool answered)
             (void)loop_run_until(&never, 1);
         }
     hooks_finish(txn);
-    arena_free(bt_txn_arena(txn));
+    struct session *session = txn->session;
+    arena_free(txn->arena);
+    if (session->arena != NULL)
+        arena_free(session->arena);
+    free(session);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
