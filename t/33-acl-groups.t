@@ -64,7 +64,7 @@ refused("acl x src 10.0.0.1\nacl b any-of x\nacl a any-of b\nacl b any-of a\nhtt
 refused("acl x src 10.0.0.1\nacl b any-of x\nhttp_access deny b\nacl y dst 10.0.0.1\nacl b any-of y\n", '6:14',
     'used above');
 refused("acl s dst 10.0.0.1\nacl in all-of s\nacl g any-of in\nhttp_access deny all\n"
-    . "reply_body_max_size 1 KB g\n", '6:26', 'may have to wait');
+    . "follow_x_forwarded_for allow g\n", '6:30', 'may have to wait');
 refused("acl late rep_mime_type ^text\nacl g any-of late\nhttp_access deny g\n", '4:18', 'phase RESPONSE');
 refused("acl g any-of\nhttp_access deny g extra\n", '3:20', 'extra');
 my $said = parse("http_port 3128\nacl x src 10.0.0.1\nacl y dst 10.0.0.1\nacl g all-of x\nacl g all-of !y\n"

@@ -192,7 +192,7 @@ for (['auth_param basic program /usr/lib/squid/basic_ncsa_auth /nowhere/passwd',
     ['auth_param basic program /nowhere/helper', 1, 26, '/nowhere/helper'], ['auth_param basic relm x', 1, 18, "did you mean 'realm'"],
     ['auth_param basic children many', 1, 27, 'many'], ['auth_param basic nonce_max_count 3', 1, 18, 'nonce_max_count'],
     ['acl x proxy_auth REQUIRED', 1, 18, 'nobody can log in'], ['acl x max_user_ip -s', 1, 19, 'takes a number'],
-    ["auth_param basic program /bin/true\nacl x proxy_auth REQUIRED\nreply_body_max_size 1 MB x", 3, 26, 'cannot wait']) {
+    ["auth_param basic program /bin/true\nacl x proxy_auth REQUIRED\nfollow_x_forwarded_for allow x", 3, 30, 'cannot wait']) {
     my ($text, $line, $column, $mention) = @$_;
     my $said = parse("$text\nhttp_port 3128\n");
     isnt $said->{status}, 0, "refused: $text";

@@ -34,6 +34,7 @@
 #include "flow/fields.h"
 #include "flow/flow.h"
 #include "flow/logs.h"
+#include "flow/marks.h"
 #include "flow/pages.h"
 #include "flow/session.h"
 #include "http/parse.h"
@@ -500,7 +501,7 @@ static void server_begin(void)
 {
     static const struct bt_module *const statics[] = {&flow_module,  &fields_module, &logs_module,
                                                       &pages_module, &acl_module,    &plug_module,
-                                                      &known_module};
+                                                      &known_module, &marks_module};
     struct bt_error err;
     struct bt_arena *arena = arena_new(64 * 1024);
 
