@@ -52,6 +52,33 @@ for my $more ('', join '', map { "acl no$_ src 192.0.2.$_\ntcp_outgoing_address 
     is ask($proxy, '/open/', 'alice')->body, '127.2.0.5', 'credentials that nobody asked for are not looked at';
 }
 
+# What denies does so as well where nobody knows.
+my $closed = <<'CONF';
+external_acl_type lab ttl=0 children-max=1 children-startup=1 children-idle=0 %SRC /bin/sh @DIR@/lab
+acl lab external lab
+acl asked urlpath_regex ^/asked
+acl missed urlpath_regex ^/asked/missed
+http_access deny asked !lab
+http_access allow all
+request_header_access X-Deny deny lab
+request_header_access X-Unlike deny !lab
+request_header_access X-Allow allow lab
+request_header_access X-Not allow !lab
+request_header_access X-Not deny all
+miss_access deny missed lab
+CONF
+my $shown = origin('*' => sub { return { body => join ' ', $_[0]{head} =~ /^X-(\w+):/mg } });
+for my $more ('', join '', map { "acl no$_ src 192.0.2.$_
+request_header_access X-Deny deny no$_
+" } 1 .. 20) {
+    my $proxy = proxy($closed =~ s/(?=request_header_access)/$more/r, files => $files);
+    my @send = map { ("X-$_" => 1) } qw(Deny Unlike Allow Not Free);
+    my $seen = sub { join ' ', sort split ' ', get($proxy, $shown->url($_[0]), headers => [@send])->body };
+    is $seen->('/open'), 'Free', 'a helper that was not asked: what denies holds, what allows does not, negated or not';
+    is $seen->('/asked'), 'Allow Free Unlike', '... that was asked: as it says';
+    is get($proxy, $shown->url('/asked/missed'))->status, 403, 'miss_access waits';
+}
+
 my $said = parse("http_port 3128\n" . ($rules =~ s/^external.*\n|.*lab\n//gmr) . "http_access deny here\n", files => $files);
 is $said->{status}, 0, 'taken' or diag $said->{output};
 my @told = $said->{output} =~ /warning: (.*cannot wait.*)/g;

@@ -51,6 +51,21 @@ $tunnel->close;
 like $one->seen('nowhere.example.net:443'), qr/^CONNECT nowhere\.example\.net:443 HTTP\/1\.1\r\nHost: nowhere\.example\.net:443\r$/m,
     '... which was asked for the host';
 
+# ---- cache_peer_access may wait, and who cannot be told about is kept out
+
+my $waits = proxy(peer($one, 'name=one') . peer($two, 'name=two') . <<'CONF', files => { lab => "while read -r x; do echo OK; done\n" });
+external_acl_type lab ttl=0 children-max=1 children-startup=1 children-idle=0 %SRC /bin/sh @DIR@/lab
+acl lab external lab
+acl here dst 127.0.0.1
+acl b dstdomain .b.example.com
+cache_peer_access one deny lab !b
+cache_peer_access two deny here
+never_direct allow all
+CONF
+is get($waits, $site->url('/a'))->status, 503, 'cache_peer_access asks a helper, and a name server';
+is names($waits, 'http://b.example.com/'), 'one', '... and goes on';
+is names($waits, 'http://127.0.0.2:1/'), 'two', '... as they say';
+
 # ---- directly
 
 my $direct = proxy($log . peer($one, 'name=one')
@@ -186,6 +201,8 @@ like $server->seen('/pass'), qr/^Authorization: Basic b3RoZXI=\r$/m, 'login=PASS
 my $turned = proxy(peer($server, 'originserver login=PROXYPASS') . "never_direct allow all\n");
 get($turned, 'http://www.example.com/turned', headers => { 'Proxy-Authorization' => 'Basic b3RoZXI=' });
 like $server->seen('/turned'), qr/^Authorization: Basic b3RoZXI=\r$/m, 'login=PROXYPASS turns ours into one for it';
+get($turned, 'http://user:pw@www.example.com/both', headers => { 'Proxy-Authorization' => 'Basic b3RoZXI=', Authorization => 'Basic b3duMg==' });
+is join(' ', $server->seen('/both') =~ /^Authorization: Basic (.*)\r$/mg), 'b3RoZXI=', '... instead of the client\'s own, which does not stand beside it';
 
 # ---- what is kept
 

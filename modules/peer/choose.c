@@ -25,16 +25,23 @@ static void way_add(struct bt_ways *ways, const struct peer *peer, const char *c
     ways->way[ways->n++] = (struct bt_way){parent, code};
 }
 
-static bool usable(struct bt_txn *txn, const struct peer *peer)
+/* What cache_peer_access says, for all that are up: asked once, before anybody is chosen, since it may
+ * have to wait. A list that cannot be told keeps its parent out. */
+static enum bt_match ask_access(struct bt_txn *txn)
 {
-    struct bt_ruling ruling;
-
-    if (peer->type != PEER_PARENT || !state_up(peer))
-        return false;
-    if (peer->access == NULL)
-        return true;
-    ruling = bt_rules_run(peer->access, txn);
-    return ruling.match == BT_YES && ruling.action == BT_ALLOW;
+    for (unsigned i = 0; i < peers->n; i++) {
+        struct peer *peer = peers->peer[i];
+        struct bt_ruling ruling = {.match = BT_YES, .action = BT_ALLOW};
+        peer->usable = false;
+        if (peer->type != PEER_PARENT || !state_up(peer))
+            continue;
+        if (peer->access != NULL)
+            ruling = bt_rules_run(peer->access, txn);
+        if (ruling.match == BT_WAIT)
+            return BT_WAIT;
+        peer->usable = ruling.match == BT_YES && ruling.action == BT_ALLOW;
+    }
+    return BT_YES;
 }
 
 /* ---- by hash ---- */
@@ -51,7 +58,7 @@ static void group_refresh(struct hash_group *group)
     group->seen = changes;
 }
 
-static struct peer *by_hash(struct bt_txn *txn, struct hash_group *group, uint32_t key)
+static struct peer *by_hash(struct hash_group *group, uint32_t key)
 {
     struct peer *found = NULL;
     bool removed = false;
@@ -60,7 +67,7 @@ static struct peer *by_hash(struct bt_txn *txn, struct hash_group *group, uint32
     group_refresh(group);
     while ((i = hash_pick(group, key)) != HASH_NOBODY) {
         struct peer *peer = peers->peer[group->place[i]];
-        if (usable(txn, peer)) {
+        if (peer->usable) {
             found = peer;
             break;
         }
@@ -85,7 +92,7 @@ static struct peer *by_source(struct bt_txn *txn)
     else if (addr->sa_family == AF_INET6)
         inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr, text,
                   sizeof text);
-    return by_hash(txn, &peers->source, hash_key(0, (bt_str){text, strlen(text)}));
+    return by_hash(&peers->source, hash_key(0, (bt_str){text, strlen(text)}));
 }
 
 static struct peer *by_user(struct bt_txn *txn)
@@ -96,7 +103,7 @@ static struct peer *by_user(struct bt_txn *txn)
         return NULL;
     if (user.len == 0)
         user = bt_who(txn, BT_WHO_EXTERNAL);
-    return user.len == 0 ? NULL : by_hash(txn, &peers->user, hash_key(0, user));
+    return user.len == 0 ? NULL : by_hash(&peers->user, hash_key(0, user));
 }
 
 static uint32_t carp_parts(struct bt_txn *txn, unsigned parts)
@@ -133,7 +140,7 @@ static struct peer *by_carp(struct bt_txn *txn)
         key = carp_parts(txn, peers->peer[peers->carp.place[0]]->carp_key);
     if (key == 0) /* the whole of it, also where the parts are empty */
         key = hash_key(0, bt_url(txn));
-    return by_hash(txn, &peers->carp, key);
+    return by_hash(&peers->carp, key);
 }
 
 /* ---- in turn ---- */
@@ -150,7 +157,7 @@ static void turns_refresh(void)
         peers->peer[i]->turns = 0;
 }
 
-static struct peer *in_turn(struct bt_txn *txn, bool weighted)
+static struct peer *in_turn(bool weighted)
 {
     struct peer *next = NULL;
 
@@ -158,7 +165,7 @@ static struct peer *in_turn(struct bt_txn *txn, bool weighted)
     for (unsigned i = 0; i < peers->n; i++) {
         struct peer *peer = peers->peer[i];
         if (!(weighted ? peer->weighted : peer->round_robin) ||
-            (next != NULL && peer->turns >= next->turns) || !usable(txn, peer))
+            (next != NULL && peer->turns >= next->turns) || !peer->usable)
             continue;
         next = peer;
     }
@@ -173,10 +180,10 @@ static struct peer *in_turn(struct bt_txn *txn, bool weighted)
     return next;
 }
 
-static struct peer *first_up(struct bt_txn *txn, bool by_default)
+static struct peer *first_up(bool by_default)
 {
     for (unsigned i = 0; i < peers->n; i++)
-        if ((!by_default || peers->peer[i]->by_default) && usable(txn, peers->peer[i]))
+        if ((!by_default || peers->peer[i]->by_default) && peers->peer[i]->usable)
             return peers->peer[i];
     return NULL;
 }
@@ -194,17 +201,17 @@ static void add_parents(struct bt_txn *txn, struct bt_ways *ways)
         code = "USERHASH_PARENT";
     else if ((peer = by_carp(txn)) != NULL)
         code = "CARP";
-    else if ((peer = in_turn(txn, false)) != NULL || (peer = in_turn(txn, true)) != NULL)
+    else if ((peer = in_turn(false)) != NULL || (peer = in_turn(true)) != NULL)
         code = "ROUNDROBIN_PARENT";
-    else if ((peer = first_up(txn, false)) != NULL)
+    else if ((peer = first_up(false)) != NULL)
         code = "FIRSTUP_PARENT";
     if (peer == NULL)
         return;
     way_add(ways, peer, code);
     for (unsigned i = 0; i < peers->n && ways->n < BT_WAYS_MAX - 1; i++)
-        if (usable(txn, peers->peer[i]))
+        if (peers->peer[i]->usable)
             way_add(ways, peers->peer[i], "ANY_OLD_PARENT");
-    if ((peer = first_up(txn, true)) != NULL)
+    if ((peer = first_up(true)) != NULL)
         way_add(ways, peer, "DEFAULT_PARENT");
 }
 
@@ -264,7 +271,7 @@ static void add_wish(struct bt_txn *txn, enum direct direct, struct bt_ways *way
         return;
     }
     peer = peer_find(peers, wish);
-    if (peer != NULL && usable(txn, peer))
+    if (peer != NULL && peer->usable)
         way_add(ways, peer, "ANY_OLD_PARENT");
 }
 
@@ -281,6 +288,8 @@ enum bt_match choose_ways(struct bt_txn *txn, unsigned may, struct bt_ways *ways
     }
     if ((may & BT_MAY_PARENT) == 0)
         return BT_YES;
+    if (ask_access(txn) == BT_WAIT)
+        return BT_WAIT;
     add_wish(txn, direct, ways);
     if (direct == DIRECT_MAY && peers->prefer_direct)
         way_add(ways, NULL, "HIER_DIRECT");

@@ -45,6 +45,7 @@ struct peer {
     bt_duration health_interval;
     struct bt_rules *access; /* cache_peer_access; NULL: for everything */
     /* This worker's: */
+    bool usable;  /* for the exchange whose ways are chosen */
     double turns; /* of round-robin, by weight */
     struct bt_probe revival, health, advance;
 };

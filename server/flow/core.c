@@ -89,7 +89,7 @@ static const struct bt_directive directives[] = {
      .phase = BT_AT_REQUEST},
     ALIAS("http_access2", "adapted_http_access"),
     {.name = "miss_access",
-     .args = "allow|deny fastacls+",
+     .args = "allow|deny acls+",
      .doc = "Who may have a request forwarded, when it cannot be answered from here. Without any "
             "line, everybody.",
      .offset = offsetof(CONF, miss_access),

@@ -302,15 +302,22 @@ static enum go origin_layers(struct bt_txn *txn)
 
 /* ---- the request as the origin gets it ---- */
 
+/* The web server behind us gets our login, or the client's where it is told to; never two. */
+static bool login_is_ours(const struct bt_txn *txn, bt_str lines)
+{
+    const struct bt_parent *parent = route_parent(txn);
+
+    return parent != NULL && parent->origin &&
+           (!parent->pass_login || str_starts(lines, BT_STR("Authorization:")));
+}
+
 /* User information of a URL is a login for the origin, unless the client sent another one. */
 static void request_login(struct bt_txn *txn, struct writer *w)
 {
-    const struct bt_parent *parent = route_parent(txn);
     bt_str user = txn->url.userinfo;
     char *plain, *at;
 
-    if (user.len == 0 || head_has(&txn->req, HEADER_AUTHORIZATION) ||
-        (parent != NULL && parent->origin && !parent->pass_login))
+    if (user.len == 0 || head_has(&txn->req, HEADER_AUTHORIZATION))
         return;
     plain = at = bt_alloc_raw(txn->arena, user.len);
     for (size_t i = 0; i < user.len; i++) {
@@ -338,15 +345,6 @@ static void fields_show(struct head *req)
     for (unsigned i = 0; i < req->n; i++)
         if (req->field[i].hidden)
             req->field[i].drop = req->field[i].hidden = false;
-}
-
-static void parent_hide(struct bt_txn *txn)
-{
-    const struct bt_parent *parent = route_parent(txn);
-
-    /* The web server behind us gets our login, or the client's where it is told to. */
-    if (parent != NULL && parent->origin && !parent->pass_login)
-        field_hide(&txn->req, HEADER_AUTHORIZATION);
 }
 
 /* What a parent is told beside the request: rules about headers do not touch it. */
@@ -384,6 +382,7 @@ static void request_begin(struct bt_txn *txn, struct writer *w)
 static bt_str request_head(struct bt_txn *txn)
 {
     bt_str lines = parent_lines(txn);
+    bool our_login = login_is_ours(txn, lines);
     size_t room = lines.len + (route_parent(txn) != NULL ? route_parent(txn)->domain.len : 0);
 
     struct head *req = &txn->req;
@@ -399,7 +398,8 @@ static bt_str request_head(struct bt_txn *txn)
     for (unsigned i = 0; i < req->n; i++)
         if (req->field[i].id == HEADER_HOST)
             req->field[i].drop = true; /* the URL says the host (RFC 9112 3.2.2) */
-    parent_hide(txn);
+    if (our_login)
+        field_hide(&txn->req, HEADER_AUTHORIZATION);
     request_begin(txn, &w);
     own = w.at;
     if (core->via)
@@ -412,7 +412,8 @@ static bt_str request_head(struct bt_txn *txn)
     own = w.at;
     if (txn->overlay != NULL)
         heads_overlay(txn, &w);
-    request_login(txn, &w);
+    if (!our_login)
+        request_login(txn, &w);
     fields_show(req);
     header_pass_lines(pass, &w, own);
     header_pass_end(pass, &w);

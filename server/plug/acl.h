@@ -145,10 +145,10 @@ struct acl_memo *acl_memo(const struct acls *, struct bt_txn *);
 /* Ask one ACL, or recall what it answered. Only when compiled. */
 enum bt_match acl_ask(const struct acl *, struct acl_memo *, struct bt_txn *);
 /* Around a question about an ACL that may wait, of a list that cannot: bt_may_wait() is false. Returns
- * what it was. What was asked so is to go through acl_hurried(): what is not known is no match, and who
- * is not logged in fails the line either way. */
+ * what it was. What was asked so is to go through acl_hurried(): what is not known fails the line, whether
+ * it is negated or not, or holds where the line denies: nothing opens for want of an answer. */
 bool acl_hurry(bool on);
-enum bt_match acl_hurried(enum bt_match said, bool negated);
+enum bt_match acl_hurried(enum bt_match said, bool negated, bool denies);
 /* Those of a kind that match: as bits, or where there are many of them as their numbers. */
 struct acl_answer {
     const uint64_t *bits; /* NULL: */

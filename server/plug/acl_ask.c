@@ -198,11 +198,11 @@ bool acl_hurry(bool on)
     return was;
 }
 
-enum bt_match acl_hurried(enum bt_match said, bool negated)
+enum bt_match acl_hurried(enum bt_match said, bool negated, bool denies)
 {
-    if (said == BT_BROKEN)
-        return negated ? BT_YES : BT_NO;
-    return said == BT_WAIT ? BT_NO : said;
+    if (said == BT_BROKEN || said == BT_WAIT)
+        return negated != denies ? BT_YES : BT_NO;
+    return said;
 }
 
 /* ---- one ACL ---- */

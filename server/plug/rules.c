@@ -31,7 +31,7 @@ static bool negated(bt_str *name)
 
 /* Would the ACL's answer be there, and in time? Lists that cannot wait may be asked about what waits
  * when http_access was asked before: who is logged in is known then, and where the request goes, too,
- * as soon as it is sent. */
+ * as soon as it is sent. Where that is not so, a line that denies holds, and no other one does. */
 static void term_check(struct acls *acls, const struct acl *acl, const struct bt_word *at,
                        const struct bt_directive *row, bool fast, struct bt_error *err)
 {
@@ -114,6 +114,8 @@ void bt_rules_add(struct bt_rules **list, const struct bt_line *line, int action
         rules->row = more;
         rules->room = room;
     }
+    if (line->acls != NULL && line->acls->fast && rules->has_default && action == BT_DENY)
+        ((struct bt_acls *)(uintptr_t)line->acls)->denies = true; /* nobody else has it yet */
     if (rules->acls == NULL && line->acls != NULL) {
         rules->acls = line->acls->acls;
         list_note(rules->acls, rules);
@@ -145,8 +147,9 @@ static void index_make(struct bt_rules *rules, struct bt_arena *arena)
     CHECK(line != NULL);
     for (uint32_t i = 0; i < rules->n; i++) {
         const struct bt_acls *acls = rules->row[i].acls;
-        line[i] = acls == NULL ? (struct rules_index_line){NULL, 0, false}
-                               : (struct rules_index_line){acls->term, acls->n, acls->fast};
+        line[i] = acls == NULL
+                      ? (struct rules_index_line){NULL, 0, false, false}
+                      : (struct rules_index_line){acls->term, acls->n, acls->fast, acls->denies};
     }
     rules->index = rules_index_new(arena, line, rules->n, false);
     if (asks_login(rules))
@@ -186,7 +189,7 @@ static enum bt_match term_ask(const struct bt_acls *acls, const struct rules_ind
     bool slow = acl_is_slow(term->acl), was = acl_hurry(slow);
     enum bt_match said = acl_ask(term->acl, memo, txn);
     acl_hurry(was);
-    return slow || said == BT_WAIT ? acl_hurried(said, term->negated) : said;
+    return slow || said == BT_WAIT ? acl_hurried(said, term->negated, acls->denies) : said;
 }
 
 /* What keeps its place in a line, whatever it costs: side effects, and who must log in is asked before

@@ -58,7 +58,7 @@ struct dim {
     bool is_free_mostly, has_negated;
     unsigned price; /* failures after which intersecting pays */
 };
-enum { LINE_FAST = 1, LINE_FRESH = 2, LINE_TERMS = 3 };
+enum { LINE_FAST = 1, LINE_FRESH = 2, LINE_DENIES = 4, LINE_TERMS = 3 };
 
 /* All of a line that a search needs, in one place of memory: most lines have few terms. */
 struct line {
@@ -191,7 +191,7 @@ static bool line_read(struct build *build, uint32_t number)
     const struct rules_index_line *line = &build->line[number];
     uint8_t *flags = &build->index->line[number].flags;
 
-    *flags = line->fast ? LINE_FAST : 0;
+    *flags = (uint8_t)((line->fast ? LINE_FAST : 0) | (line->denies ? LINE_DENIES : 0));
     for (uint32_t i = 0; i < line->n; i++) {
         const struct rules_index_term *term = &line->term[i];
         struct acl_form form = acl_form(term->acl);
@@ -746,7 +746,7 @@ static enum bt_match search_line(struct rules_search *search, uint32_t line)
             said = dim_ask(search, term);
         acl_hurry(was);
         if (fast && (term->slow || said == BT_WAIT))
-            said = acl_hurried(said, term->negated);
+            said = acl_hurried(said, term->negated, (its->flags & LINE_DENIES) != 0);
         if (said == (term->negated ? BT_YES : BT_NO))
             return BT_NO;
         if (said == BT_WAIT)

@@ -22,7 +22,7 @@ struct rules_index_term {
 struct rules_index_line {
     const struct rules_index_term *term;
     uint32_t n;
-    bool fast; /* an answer that is not there yet is a mismatch */
+    bool fast, denies; /* as those of struct bt_acls */
 };
 
 /* `line` of n; lives as long as the arena. With `in_order` a line that asks for a login is as one that

@@ -11,7 +11,8 @@
 struct bt_acls {
     struct acls *acls;
     uint32_t n;
-    bool fast;   /* nobody can wait: an answer that is not there yet is a mismatch */
+    bool fast;   /* nobody can wait: with an answer that is not there yet the line does not hold */
+    bool denies; /* ... but it does, since it denies */
     bool always; /* holds for everybody: no name but `all` */
     struct rules_index_term term[];
 };

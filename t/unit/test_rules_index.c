@@ -54,8 +54,8 @@ static enum bt_match value(const struct bt_txn *txn, int acl)
     enum bt_match is = acl == ALL ? BT_YES : txn->later[acl];
 
     if (acl == ALL || is == BT_YES || kind == ONE || kind == SLOW)
-        return is == BT_WAIT ? BT_NO : is; /* it waits for ever: only in a list that cannot */
-    return plain.waits[kind] ? BT_NO : plain.broken[kind] ? BT_BROKEN : BT_NO;
+        return is; /* WAIT: for ever, only in a list that cannot */
+    return plain.waits[kind] ? BT_WAIT : plain.broken[kind] ? BT_BROKEN : BT_NO;
 }
 
 static enum bt_match ask(const struct bt_txn *txn, struct naive *to, int acl)
@@ -75,7 +75,7 @@ static enum bt_match ask(const struct bt_txn *txn, struct naive *to, int acl)
             to->rolled[to->rolls] = (uint16_t)acl;
         is = dice_fall(txn->luck, (size_t)acl, to->rolls++);
     } while (is == BT_WAIT && !plain.fast);
-    return is == BT_WAIT ? BT_NO : is;
+    return is;
 }
 
 static bool in_order(const struct naive *to, int acl)
@@ -93,6 +93,8 @@ static enum bt_match walk_line(const struct bt_txn *txn, struct naive *to,
         if (broken >= 0 && in_order(to, line->acl[i]))
             continue;
         enum bt_match is = ask(txn, to, line->acl[i]);
+        if (is == BT_WAIT) /* nobody knows: the line holds when it denies */
+            is = line->negated[i] != (line->action == BT_DENY) ? BT_YES : BT_NO;
         if (is == BT_BROKEN && in_order(to, line->acl[i]))
             return BT_BROKEN;
         if (is == BT_BROKEN && broken < 0)
