@@ -200,9 +200,11 @@ mistaken('deny_info ../../x lan', 11, 'error', 'neither a URL nor a page');
 mistaken('deny_info ERR_ACESS_DENIED lan', 11, 'warning', "did you mean 'ERR_ACCESS_DENIED'");
 mistaken('deny_info 404:ERR_MINE lan', 15, 'warning', "no page 'ERR_MINE'");
 mistaken('deny_info http://x.test/%k lan', 25, 'warning', '%k is no code');
-mistaken('deny_info ERR_ACCESS_DENIED !lan', 11, 'warning', 'does not depend on a !');
+mistaken('deny_info ERR_ACCESS_DENIED !lan', 29, 'warning', 'does not depend on a !');
 mistaken('deny_info ERR_ACCESS_DENIED lann', 29, 'error', 'there is no ACL lann');
-mistaken('deny_info ERR_ACCESS_DENIED', 1, 'error', 'name of an ACL');
+mistaken('deny_info ERR_ACCESS_DENIED', 1, 'error', 'missing');
+is get(proxy("deny_info 451:ERR_ACCESS_DENIED late\nacl late dstdomain a.test\nhttp_access deny late\n"), 'http://a.test/')->status,
+    451, 'an ACL may be defined below';
 unlike parse("acl lan src ::1\ndeny_info http://x.test/%20%u?50%25 lan\nhttp_access deny lan\n")->{output}, qr/deny_info|is no code/,
     'escapes of a URL are no codes';
 done;

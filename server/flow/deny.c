@@ -7,7 +7,6 @@
 #include "conf/complain.h"
 #include "flow/template.h"
 #include "plug/acl.h"
-#include "plug/rules.h"
 #include "stat/counts.h"
 
 /* More would be refused as a head by many clients; then the usual page has to do. */
@@ -81,19 +80,21 @@ static bool status_fits(const struct bt_word *word, int status, bt_str what, str
     return true;
 }
 
-/* The line is about each of these ACLs. */
+/* The line is about each of these ACLs, which may be defined below it. */
 static void acls_note(struct pages_conf *conf, const struct bt_line *line, const struct deny *deny,
                       struct bt_error *err)
 {
-    bt_str rest = rules_text(line->acls, line->arena), name;
+    for (size_t i = 1; i < line->args.n; i++) {
+        const struct bt_word *word = &line->args.word[i];
+        bt_str name = word->text;
 
-    while (str_word(&rest, &name)) {
         if (str_starts(name, BT_STR("!"))) {
-            bt_caution(err, &line->args.word[0],
-                       "%.*s: the page of an ACL does not depend on a !; it is ignored",
+            bt_caution(err, word, "%.*s: the page of an ACL does not depend on a !; it is ignored",
                        BT_STR_ARGS(name));
             name = str_skip(name, 1);
         }
+        if (acl_find(acl_self.conf, name, word, err) == NULL)
+            acl_note_missing(acl_self.conf, word, true);
         struct deny_acl *acl = table_find(&conf->deny_acls, name);
         if (acl == NULL) {
             acl = bt_alloc(line->arena, sizeof *acl);

@@ -505,12 +505,11 @@ static const struct bt_directive directives[] = {
         "Tell clients which line (FILE:LINE) decided: in the header X-Bobtail-Rule, and in JSON when "
         "they are refused."),
     {.name = "deny_info",
-     .args = "word acls+",
+     .args = "word word...",
      .doc = "What a client gets whom a rule refused whose last ACL is one of these: an error page "
             "([STATUS:]NAME), another place ([3xx:]URL with % codes), or nothing but a reset "
             "connection (TCP_RESET).",
-     .set = deny_set,
-     .phase = BT_AT_FINISH},
+     .set = deny_set},
 };
 
 static struct bt_self self;

@@ -21,6 +21,7 @@
 struct acl_missing {
     struct acl_missing *next;
     struct bt_word at;
+    bool anywhere; /* it may be defined below */
 };
 
 /* ---- types of our own ---- */
@@ -210,11 +211,12 @@ struct acl *acl_find(struct acls *acls, bt_str name, const struct bt_word *at, s
     return acl;
 }
 
-void acl_note_missing(struct acls *acls, const struct bt_word *at)
+void acl_note_missing(struct acls *acls, const struct bt_word *at, bool anywhere)
 {
     struct acl_missing *missing = bt_alloc(acls->arena, sizeof *missing);
 
     missing->at = *at;
+    missing->anywhere = anywhere;
     missing->next = acls->missing;
     acls->missing = missing;
 }
@@ -396,6 +398,8 @@ static bool missing_complain(const struct acls *acls, const struct acl_missing *
     if (table_find(&acls->faulty, name) != NULL)
         return true;
     const struct acl *below = table_find(&acls->by_name, name);
+    if (below != NULL && missing->anywhere)
+        return true;
     if (below != NULL)
         return bt_complain(err, &missing->at,
                            "ACL %.*s is used above its definition in %s; move that line up",

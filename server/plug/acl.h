@@ -70,8 +70,8 @@ BT_MUST bool acls_compile(void *acls, struct bt_arena *, struct bt_error *);
  * complaints at `at` (may be NULL) when their type cannot be had. NULL: not defined so far. */
 struct acl *acl_find(struct acls *, bt_str name, const struct bt_word *at, struct bt_error *);
 /* Note that `at` names (after an optional !) an ACL that is not defined above it. acls_compile()
- * complains: by then it is known whether it is defined below. */
-void acl_note_missing(struct acls *, const struct bt_word *at);
+ * complains: by then it is known whether it is defined below, which is good enough for `anywhere`. */
+void acl_note_missing(struct acls *, const struct bt_word *at, bool anywhere);
 
 /* There is an `acl` line of that name. When it could not be given to acl_define() for its faults, its
  * uses are not to be complained about as well. Before acls_compile(). */

@@ -61,7 +61,7 @@ bool acl_group_members(struct acls *acls, const struct acl *group, struct bt_arg
         }
         const struct acl *member = acl_find(acls, name, at, err);
         if (member == NULL)
-            acl_note_missing(acls, at);
+            acl_note_missing(acls, at, false);
         else
             reach_take(reach, member);
     }

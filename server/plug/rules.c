@@ -70,7 +70,7 @@ const struct bt_acls *rules_acls(struct acls *acls, struct bt_args names,
         bool unlike = negated(&name);
         const struct acl *acl = acl_find(acls, name, &names.word[i], err);
         if (acl == NULL) {
-            acl_note_missing(acls, &names.word[i]);
+            acl_note_missing(acls, &names.word[i], false);
             line->always = false;
             continue;
         }
