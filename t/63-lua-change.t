@@ -185,7 +185,7 @@ my %why = (
     denystatus => 'from 400 to 599', denypage => "no error page 'ERR_NONE_SUCH'", denyword => "no option 'reasons'",
     redirect => 'control character', redirectcode => '301, 302', respond => 'no name of a header',
     respondhead => 'not for scripts', respondbody => 'has no body', respondstatus => 'from 200 to 599',
-    note => 'line ends', level => "invalid option 'loud'", every => 'from 0.01', method => 'txn expected');
+    note => 'line ends', level => "invalid option 'loud'", every => 'cannot be used in on_request', method => 'txn expected');
 for my $name (sort keys %why) {
     is get($proxy, $origin->url("/t/$name"))->status, 200, "$name is caught";
     wait_for(sub { $proxy->log =~ /RESULT $name request: / });

@@ -21,6 +21,14 @@ const char *hook_name(enum hook hook)
 
 /* ---- functions that can take long: they are charged for what they are given ---- */
 
+/* What has a __len may say anything, and another thing when it is asked once more. */
+static size_t length_of(lua_State *L, int at)
+{
+    if (luaL_getmetafield(L, at, "__len") != LUA_TNIL)
+        luaL_argerror(L, at, "a table with __len cannot be given to this function");
+    return lua_rawlen(L, at);
+}
+
 /* Upvalues: the function, and the most elements that a table given to it may have (0: any). */
 static int charged(lua_State *L)
 {
@@ -33,7 +41,7 @@ static int charged(lua_State *L)
         if (type == LUA_TSTRING)
             n += lua_rawlen(L, i) / 16;
         else if (type == LUA_TTABLE)
-            n += lua_rawlen(L, i);
+            n += length_of(L, i);
     }
     if (most > 0 && n > (size_t)most)
         return luaL_error(L, "more than %d elements at once", (int)most);
@@ -52,6 +60,34 @@ static void charge(lua_State *L, const char *library, const char *name, lua_Inte
     } else {
         lua_pop(L, 2);
     }
+}
+
+/* table.concat, table.unpack: from and to, when they are given. Upvalues: the function, and where they
+ * are. Elements may come of a metamethod in C, which no hook ends. */
+static int table_range(lua_State *L)
+{
+    lua_CFunction run = lua_tocfunction(L, lua_upvalueindex(1));
+    int at = (int)lua_tointeger(L, lua_upvalueindex(2));
+    enum { RANGE_MAX = 200000 };
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_Integer n = (lua_Integer)length_of(L, 1);
+    lua_Integer from = luaL_optinteger(L, at, 1), to = luaL_optinteger(L, at + 1, n);
+
+    if (to >= from && (lua_Unsigned)to - (lua_Unsigned)from >= RANGE_MAX)
+        return luaL_error(L, "more than %d elements at once", (int)RANGE_MAX);
+    guard_charge(L, to >= from ? (size_t)(to - from) : 0);
+    return run(L);
+}
+
+static void range(lua_State *L, const char *name, int at)
+{
+    lua_getglobal(L, LUA_TABLIBNAME);
+    lua_getfield(L, -1, name);
+    lua_pushinteger(L, at);
+    lua_pushcclosure(L, table_range, 2);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
 }
 
 /* table.move: its length is in its arguments. */
@@ -121,11 +157,26 @@ static int safe_pcall(lua_State *L)
     return pcall_end(L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, pcall_end), 0);
 }
 
+/* Upvalue: the handler of a script. Lua runs handlers of an error that a hook has raised with hooks off,
+ * so that nothing would end them. */
+static int handle(lua_State *L)
+{
+    if (killed(L) || guard_load_over(L))
+        return 1;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
 static int safe_xpcall(lua_State *L)
 {
     int n = lua_gettop(L);
 
     luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, handle, 1);
+    lua_replace(L, 2);
     lua_pushboolean(L, 1);
     lua_pushvalue(L, 1);
     lua_rotate(L, 3, 2);
@@ -240,6 +291,7 @@ static int co_create(lua_State *L)
     lua_State *co;
 
     luaL_checktype(L, 1, LUA_TFUNCTION);
+    guard_look(L); /* many small coroutines come to no hook of their own */
     co = lua_newthread(L);
     mark(co, false);
     guard_watch(co);
@@ -299,6 +351,8 @@ static int print(lua_State *L)
 {
     int n = lua_gettop(L);
 
+    if (n > 250) /* it would copy all again for each */
+        return luaL_error(L, "print: more than 250 values");
     lua_pushliteral(L, "");
     for (int i = 1; i <= n; i++) {
         if (i > 1)
@@ -324,7 +378,11 @@ static int os_time(lua_State *L)
 static int os_date(lua_State *L)
 {
     lua_CFunction run = lua_tocfunction(L, lua_upvalueindex(1));
+    size_t len;
 
+    (void)luaL_optlstring(L, 1, "", &len);
+    if (len > 1000)
+        return luaL_argerror(L, 1, "a format of more than 1000 bytes");
     if (lua_isnoneornil(L, 2)) {
         luaL_checkstack(L, 3, "os.date");
         if (lua_gettop(L) == 0)
@@ -455,17 +513,18 @@ static const char *const charged_utf8[] = {"char", "codes", "codepoint", "len", 
 
 static void tame(lua_State *L)
 {
-    enum { SORT_MAX = 20000, JOIN_MAX = 200000 };
+    enum { SORT_MAX = 20000 };
 
     for (size_t i = 0; i < sizeof charged_strings / sizeof *charged_strings; i++)
         charge(L, LUA_STRLIBNAME, charged_strings[i], 0);
     for (size_t i = 0; i < sizeof charged_utf8 / sizeof *charged_utf8; i++)
         charge(L, LUA_UTF8LIBNAME, charged_utf8[i], 0);
+    charge(L, LUA_GNAME, "tonumber", 0);
     charge(L, LUA_TABLIBNAME, "sort", SORT_MAX);
-    charge(L, LUA_TABLIBNAME, "concat", JOIN_MAX);
+    range(L, "concat", 3);
+    range(L, "unpack", 2);
     charge(L, LUA_TABLIBNAME, "insert", 0);
     charge(L, LUA_TABLIBNAME, "remove", 0);
-    charge(L, LUA_TABLIBNAME, "unpack", 0);
     replace(L, LUA_TABLIBNAME, "move", table_move);
     replace(L, LUA_STRLIBNAME, "rep", string_rep);
     replace(L, LUA_OSLIBNAME, "time", os_time);

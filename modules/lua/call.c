@@ -131,6 +131,7 @@ static void wait_over(struct call *call)
     if (call->wait == NULL || call->wait->call == NULL)
         return;
     call->wait->call = NULL;
+    call->wait = NULL; /* the collector may take it from here on */
     waiting--;
     bt_count_by(waiting, -1);
 }
@@ -270,6 +271,7 @@ static void run_children(struct call *call)
         run_children(child);
         if (child->is == CALL_READY || child->is == CALL_SLICED)
             call_turn(child);
+        of = child->child; /* the collector may have dropped it meanwhile */
         if (child->is != CALL_OVER && child->is != CALL_FAILED)
             continue;
         of->ended = true;
@@ -471,9 +473,10 @@ struct call *call_within(lua_State *L, struct child *child, enum hook hook, stru
 
 void call_within_run(struct call *call)
 {
-    struct child *child = call->child;
+    struct child *child;
 
     call_turn(call);
+    child = call->child; /* the collector may have dropped it meanwhile */
     if (call->is == CALL_OVER || call->is == CALL_FAILED) {
         child->ended = true;
         if (child->over != NULL)
@@ -485,8 +488,10 @@ void call_within_run(struct call *call)
 
 void child_start(lua_State *L, struct child *child)
 {
-    struct call *parent = call_now(L);
-    struct call *call = call_within(L, child, parent->hook, parent->txn);
+    struct call *parent = call_now(L), *call;
+
+    guard_look(L); /* many small coroutines come to no hook of their own */
+    call = call_within(L, child, parent->hook, parent->txn);
 
     if (call == NULL)
         return;
@@ -503,6 +508,17 @@ static void leave_parent(struct call *call)
     *at = call->next;
 }
 
+/* It, or what it has called, is on the stack now. */
+static bool runs(const struct call *call)
+{
+    if (call->is == CALL_RUNNING)
+        return true;
+    for (const struct call *child = call->children; child != NULL; child = child->next)
+        if (runs(child))
+            return true;
+    return false;
+}
+
 void child_drop(struct child *child)
 {
     struct call *call = child->call;
@@ -510,6 +526,11 @@ void child_drop(struct child *child)
     if (call == NULL)
         return;
     child->call = NULL;
+    if (runs(call)) { /* the collector asks: it stays with its parent */
+        call->own = (struct child){.call = call, .ended = child->ended};
+        call->child = &call->own;
+        return;
+    }
     leave_parent(call);
     call->is = CALL_FAILED; /* not to be used again: it may have been anything */
     call_free(call);

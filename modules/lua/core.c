@@ -46,7 +46,7 @@ static const struct binding rows[] = {
      "A line for cache_log; the level is \"error\", \"warn\", \"info\" (if not given) or \"debug\". A "
      "worker writes 100 of them a second at most.",
      "bt.log(\"warn\", \"seen: \" .. txn.url)", say},
-    {"every", IN_ANY, "bt.every(seconds, function)",
+    {"every", IN(INIT) | IN(WORKER), "bt.every(seconds, function)",
      "Have each worker call the function that often; it may wait, and is called again that long after it "
      "has ended.",
      NULL, timers_every},

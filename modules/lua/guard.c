@@ -20,6 +20,8 @@
 
 enum {
     INSTRUCTIONS = 1000,
+    LARGE = 512 * 1024,      /* texts of that size make one instruction (.., ==, <, +) take long: */
+    INSTRUCTIONS_LARGE = 40, /* so many, then, once there was one */
     SLICE_US = 1000,
     CHARGE_MAX = 50000, /* steps in C until the hook looks */
     BLOCK_SHARE = 8     /* no block may be more than that part of all memory */
@@ -58,13 +60,26 @@ static void guard_starve(struct state *state, const void *block, size_t wanted)
         state->running->root->killed = END_MEMORY;
 }
 
+static void guard_hook(lua_State *L, lua_Debug *ar);
+
+/* lua_sethook() may be called at any time. A coroutine within the call comes to its hook by itself. */
+static void guard_large(struct state *state)
+{
+    state->large = true;
+    if (state->running != NULL)
+        lua_sethook(state->running->L, guard_hook, LUA_MASKCOUNT, 1);
+}
+
 void *guard_alloc(void *state_, void *block, size_t had, size_t wanted)
 {
     struct state *state = state_;
     void *got;
 
-    if (block == NULL)
-        had = 0; /* then it is a kind of object */
+    if (block == NULL) { /* then it is a kind of object */
+        if (had == LUA_TSTRING && wanted > LARGE && !state->large)
+            guard_large(state);
+        had = 0;
+    }
     if (wanted == 0) {
         free(block);
         state->bytes -= had;
@@ -85,8 +100,6 @@ void *guard_alloc(void *state_, void *block, size_t had, size_t wanted)
 
 /* ---- time ---- */
 
-static void guard_hook(lua_State *L, lua_Debug *ar);
-
 struct state *state_of(lua_State *L)
 {
     void *state;
@@ -97,7 +110,8 @@ struct state *state_of(lua_State *L)
 
 void guard_watch(lua_State *L)
 {
-    lua_sethook(L, guard_hook, LUA_MASKCOUNT, INSTRUCTIONS);
+    lua_sethook(L, guard_hook, LUA_MASKCOUNT,
+                state_of(L)->large ? INSTRUCTIONS_LARGE : INSTRUCTIONS);
 }
 
 /* Has the call used up what it may? In its first turn nobody asked the CPU clock at the beginning; up to
@@ -120,9 +134,16 @@ static int guard_refuse(lua_State *L)
     return luaL_error(L, "the time that a call may take is over (lua_cpu_limit)");
 }
 
-static void guard_load(lua_State *L, const struct state *state)
+bool guard_load_over(lua_State *L)
 {
-    if (guard_cpu_us() > state->load_until_us)
+    const struct state *state = state_of(L);
+
+    return state->running == NULL && guard_cpu_us() > state->load_until_us;
+}
+
+static void guard_load(lua_State *L)
+{
+    if (guard_load_over(L))
         (void)guard_refuse(L);
     else
         guard_watch(L);
@@ -136,7 +157,7 @@ static void guard_hook(lua_State *L, lua_Debug *ar)
 
     (void)ar;
     if (call == NULL) {
-        guard_load(L, state);
+        guard_load(L);
         return;
     }
     now = guard_wall_us();
@@ -158,10 +179,14 @@ static void guard_hook(lua_State *L, lua_Debug *ar)
 void guard_charge(lua_State *L, size_t n)
 {
     struct state *state = state_of(L);
+    size_t before = state->charged;
 
     state->charged += n;
-    if (state->charged >= CHARGE_MAX)
-        lua_sethook(L, guard_hook, LUA_MASKCOUNT, 1);
+    if (state->charged < CHARGE_MAX)
+        return;
+    lua_sethook(L, guard_hook, LUA_MASKCOUNT, 1);
+    if (before / CHARGE_MAX != state->charged / CHARGE_MAX)
+        guard_look(L); /* one function may go on for long before that hook */
 }
 
 void guard_look(lua_State *L)
@@ -170,7 +195,7 @@ void guard_look(lua_State *L)
     struct call *call = state->running;
 
     if (call == NULL) {
-        guard_load(L, state);
+        guard_load(L);
         return;
     }
     if (call->root->killed == END_NONE && guard_spent(call->root, guard_wall_us()))

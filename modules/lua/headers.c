@@ -30,6 +30,9 @@ static bool is_token(bt_str name)
 
 void header_check(lua_State *L, bt_str name, bt_str value)
 {
+    guard_charge(L, value.len / 2);
+    if (name.len + value.len > TEXT_MAX)
+        luaL_error(L, "a header of more than %d bytes", (int)TEXT_MAX);
     if (!is_token(name))
         luaL_error(L, "'%s' is no name of a header", name.at);
     for (size_t i = 0; i < value.len; i++) {
@@ -173,11 +176,13 @@ static int change(lua_State *L, bool adds)
     check_phase(L, headers);
     check_name(L, headers, name);
     if (lua_istable(L, 3)) {
-        lua_Integer n = luaL_len(L, 3);
+        lua_Integer n = (lua_Integer)lua_rawlen(L, 3);
+        if (n > VALUES_MAX)
+            return luaL_error(L, "more than %d values of %s", (int)VALUES_MAX, name.at);
         if (!adds)
             put(headers, txn, name, BT_STR_NONE, false);
         for (lua_Integer i = 1; i <= n; i++) {
-            lua_geti(L, 3, i);
+            lua_rawgeti(L, 3, i);
             bt_str value = text_arg(L, -1);
             header_check(L, name, value);
             put(headers, txn, name, value, adds || i > 1);

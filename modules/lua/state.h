@@ -41,6 +41,7 @@ struct hooks {
 struct state {
     lua_State *L;
     size_t bytes, bytes_max; /* memory; no block may be larger than an eighth of it */
+    bool large;              /* there was a text of more than LARGE bytes */
     const void *refused_at;  /* what guard_alloc() refused last */
     size_t refused;
     unsigned users; /* calls under way, exchanges that have an object in it, and being current */
@@ -82,7 +83,11 @@ void core_log(struct bt_txn *, enum bt_level, const char *text);
 /* All rows there are. */
 size_t bind_libraries(const struct library *const **);
 extern const struct library *const verdict_kind, *const group_kind; /* not in the manual */
-enum { STRING_MAX = 4 * 1024 * 1024 };                              /* that string.rep may make */
+enum {
+    STRING_MAX = 4 * 1024 * 1024, /* that string.rep may make */
+    TEXT_MAX = 65536,             /* of what an exchange keeps: a header, a note, ... */
+    VALUES_MAX = 100              /* of one header */
+};
 
 /* In a worker: its numbers by chance, on_worker, bt.every. */
 void state_start(struct state *);
@@ -102,10 +107,12 @@ const char *hook_name(enum hook);
 
 void *guard_alloc(void *state, void *block, size_t had, size_t wanted);
 void guard_watch(lua_State *); /* count instructions of this coroutine */
-/* C code has done about as much as `n` instructions. */
+/* C code does about as much as `n` instructions; may raise an error, as guard_look(). */
 void guard_charge(lua_State *, size_t n);
 /* Is the call's time up? Then it is marked, and an error raised: for long loops in C. */
 void guard_look(lua_State *);
+/* Is a script being loaded, and has it taken too long? */
+bool guard_load_over(lua_State *L);
 int64_t guard_cpu_us(void);
 int64_t guard_wall_us(void);
 
@@ -150,6 +157,7 @@ struct call {
     struct call *root; /* itself, or the one that bt.all was called in */
     struct call *parent, *children, *next;
     struct child *child; /* what it is for its parent */
+    struct child own;    /* that, when nobody wants it any more, but it is on the stack */
 
     unsigned pinned;     /* C code on the stack that cannot be left */
     int64_t limit_us;    /* of a root, as all below: CPU time that it has */

@@ -272,6 +272,9 @@ static bt_str text_arg(lua_State *L, int at)
     bt_str text;
 
     text.at = luaL_checklstring(L, at, &text.len);
+    guard_charge(L, text.len / 2); /* copied to where lua_memory_limit does not count */
+    if (text.len > TEXT_MAX)
+        luaL_argerror(L, at, "more than 65536 bytes");
     return text;
 }
 

@@ -183,6 +183,8 @@ static bt_str option_headers(lua_State *L)
         if (lua_type(L, -1) == LUA_TTABLE) {
             int values = lua_gettop(L);
             for (lua_Integer i = 1; lua_rawgeti(L, values, i) != LUA_TNIL; i++) {
+                if (i > VALUES_MAX) /* each copies all before it */
+                    luaL_error(L, "more than %d values of a header", (int)VALUES_MAX);
                 push_line(L, values - 1, lua_gettop(L));
                 lua_pushvalue(L, base + 1);
                 lua_insert(L, -2);
