@@ -206,6 +206,16 @@ is join(' ', $server->seen('/both') =~ /^Authorization: Basic (.*)\r$/mg), 'b3Ro
 
 # ---- what is kept
 
+for my $login ('login=PROXYPASS', 'login=*:pw', 'login=web:pw') {
+    my $site = origin('*' => sub { return { body => $_[0]{head} =~ /^Authorization: Basic (.*?)\r$/m, 'Cache-Control' => 'max-age=100' } });
+    my $cache = proxy("cache_mem 8 MB\n" . peer($site, "originserver $login") . "never_direct allow all\n");
+    get($cache, 'http://www.example.com/', headers => { 'Proxy-Authorization' => "Basic $_" }) for qw(YTph YjpiCg==);
+    is $site->hits('/'), $login =~ /web/ ? 1 : 2, "$login: what is answered to one user is not another's";
+}
+my $named = origin('*' => sub { return { body => $_[0]{head} =~ /^Authorization: Basic (.*?)\r$/m ? $1 : 'none', 'Cache-Control' => 'max-age=100' } });
+my $both = proxy("cache_mem 8 MB\n");
+is join(' ', map { get($both, "http://$_" . $named->addr . '/')->body } 'a:a@', 'b:b@', ''), 'YTph Yjpi none', 'nor with a login in the URL';
+
 my $kept = origin('/c' => { body => 'c', 'Cache-Control' => 'max-age=100' });
 for my $only ('', ' proxy-only') {
     my $cache = proxy("cache_mem 8 MB\n" . peer($kept, "originserver name=kept$only") . "never_direct allow all\n");

@@ -265,7 +265,7 @@ static const char *forbidden(const struct fresh_exchange *x)
     }
     if ((has & CONTROL_PRIVATE) != 0 && (options & FRESH_IGNORE_PRIVATE) == 0)
         return "private";
-    if ((has & shares) == 0 && fields_has(x->request, BT_STR("Authorization")))
+    if ((has & shares) == 0 && (x->logs_in || fields_has(x->request, BT_STR("Authorization"))))
         return "Authorization";
     if (vary_read(&vary, x->reply) == VARY_ANY)
         return "Vary";

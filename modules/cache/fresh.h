@@ -61,6 +61,7 @@ struct fresh_exchange {
     /* A POST whose answer has a Content-Location equal to the URL: then it is what a GET would get
      * (RFC 9110 9.3.3), if it says for how long. */
     bool post_is_get;
+    bool logs_in; /* bt_req_logs_in() */
 };
 
 /* Flags of a stored response: the options of its rule (FRESH_OPTIONS), and these. Fits

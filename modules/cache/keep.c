@@ -50,6 +50,7 @@ void keep_judge(struct visit *v, int status, const struct fields *reply,
         .rule = visit_rule(v),
         .settings = &CONF->fresh,
         .post_is_get = v->post,
+        .logs_in = bt_req_logs_in(v->txn),
     };
 
     said_read(reply, &said);

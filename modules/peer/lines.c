@@ -202,7 +202,7 @@ static bool login_read(struct peer *peer, const struct bt_line *line, bt_str log
             err, &at,
             "login=NEGOTIATE (Kerberos towards a parent) is not built; let the parent "
             "allow this proxy by its address, or give it login=user:password");
-    peer->parent.pass_login = true;
+    peer->parent.pass_login = peer->parent.login_by_user = true;
     if (peer_is(login, "PASS"))
         peer->login = LOGIN_PASS;
     else if (peer_is(login, "PASSTHRU"))
@@ -223,6 +223,7 @@ static bool login_read(struct peer *peer, const struct bt_line *line, bt_str log
         return true;
     }
     peer->login = LOGIN_FIXED;
+    peer->parent.login_by_user = false;
     peer->login_line = login_line(line->arena, peer->parent.origin, login);
     return true;
 }

@@ -64,6 +64,9 @@ BT_API int64_t bt_received_ms(struct bt_txn *);
 /* false: who answered has not proven to be the host of the URL (TLS), which was forgiven to this exchange
  * alone: not for others. */
 BT_API bool bt_rep_proven(struct bt_txn *);
+/* The origin was sent a login that no field of the request shows: out of the URL, or one of a parent's that
+ * depends on the user. As with Authorization the answer is that user's. */
+BT_API bool bt_req_logs_in(struct bt_txn *);
 /* false: the client was redirected to the proxy and names a host that it did not go to, which it may have made
  * up: what is stored under that URL must neither answer it nor be changed by it. */
 BT_API bool bt_req_proven(struct bt_txn *);

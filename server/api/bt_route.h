@@ -59,6 +59,7 @@ struct bt_parent {
     bool origin;               /* it is no proxy, but the web server itself */
     bool
         pass_login; /* it gets what the client sends to log in there, and its challenge comes back */
+    bool login_by_user;  /* what .login says depends on the exchange */
     bool no_bound_login; /* NTLM and the like do not work through it */
     bool says_https;     /* it gets Front-End-Https: On, */
     bool says_if_https;  /* or when the URL is https */

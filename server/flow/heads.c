@@ -109,6 +109,11 @@ bool bt_rep_proven(struct bt_txn *txn)
     return !txn->unproven;
 }
 
+bool bt_req_logs_in(struct bt_txn *txn)
+{
+    return txn->logs_in;
+}
+
 /* ---- changing ---- */
 
 /* A value must not become a line of its own. */

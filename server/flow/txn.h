@@ -184,6 +184,7 @@ struct bt_txn {
     bool reused;       /* it came from the pool: it may have gone stale */
     bool securing;     /* its TLS handshake is under way */
     bool unproven;     /* bt_rep_proven() */
+    bool logs_in;      /* bt_req_logs_in() */
     bt_str secure_key; /* of secure_key(); .at NULL: not asked yet */
     struct bump *bump; /* STEP_bump was here; NULL: it was not */
     unsigned tries;

@@ -312,13 +312,16 @@ static bool login_is_ours(const struct bt_txn *txn, bt_str lines)
 }
 
 /* User information of a URL is a login for the origin, unless the client sent another one. */
+static bool url_logs_in(const struct bt_txn *txn, bool our_login)
+{
+    return txn->url.userinfo.len > 0 && !our_login && !head_has(&txn->req, HEADER_AUTHORIZATION);
+}
+
 static void request_login(struct bt_txn *txn, struct writer *w)
 {
     bt_str user = txn->url.userinfo;
     char *plain, *at;
 
-    if (user.len == 0 || head_has(&txn->req, HEADER_AUTHORIZATION))
-        return;
     plain = at = bt_alloc_raw(txn->arena, user.len);
     for (size_t i = 0; i < user.len; i++) {
         int high = user.at[i] == '%' && i + 2 < user.len ? str_hex_digit(user.at[i + 1]) : -1;
@@ -412,8 +415,10 @@ static bt_str request_head(struct bt_txn *txn)
     own = w.at;
     if (txn->overlay != NULL)
         heads_overlay(txn, &w);
-    if (!our_login)
+    txn->logs_in = url_logs_in(txn, our_login);
+    if (txn->logs_in)
         request_login(txn, &w);
+    txn->logs_in |= our_login && lines.len > 0 && route_parent(txn)->login_by_user;
     fields_show(req);
     header_pass_lines(pass, &w, own);
     header_pass_end(pass, &w);

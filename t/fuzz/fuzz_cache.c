@@ -359,6 +359,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                    now_ms,
                                    &fresh_rule_preset,
                                    &settings,
+                                   false,
                                    false};
         struct fresh_asking a = {&asked, &settings, now_ms + (int64_t)(seed % 100000),
                                  condition_asked(&request)};
