@@ -72,6 +72,8 @@ lua_script @DIR@/policy.lua
 lua_max_waiting 3
 lua_cpu_limit 1 second
 CONF
+local set, why = pcall(bt.every, -1, print)
+assert(not set and why:find("from 0.01"), why)
 local function waste() local t = {} for i = 1, 3000 do t[i] = {i} end end
 local function one() bt.sleep(0.02) waste() end
 local nested
@@ -92,4 +94,21 @@ for (1 .. 5) {
     }
 }
 is stats($waits)->{'lua.waiting'}, 0, 'nothing waits';
+
+# --- while a script is loaded ---
+
+my $said = eval {
+    local $SIG{ALRM} = sub { die "late\n" };
+    alarm 20;
+    my $of = parse(<<'CONF', files => { 'load.lua' => <<'LUA' });
+lua_script @DIR@/load.lua
+lua_cpu_limit 20 milliseconds hook=on_init
+CONF
+local function endless() while true do end end
+xpcall(endless, endless)
+LUA
+    alarm 0;
+    $of->{output};
+};
+like $said // $@, qr/load\.lua.*the time that a call may take is over/s, 'a handler does not outlive it';
 done;

@@ -252,7 +252,7 @@ static const struct binding rows[] = {
      "bt.log(tostring(txn.req.headers[\"User-Agent\"]))", index_value},
     {"__newindex", IN_EXCHANGE, "headers[name] = value",
      "Instead of all of that name: a text, a list of texts, or nil for none. Of the request up to "
-     "on_upstream, of the response up to on_response. What has a line end or NUL in it is an error.",
+     "on_upstream, of the response up to on_response. What has a line end or NUL in it is an error; so are more than 65536 bytes, and 100 values.",
      "txn.req.headers[\"X-Department\"] = \"lab\"", set},
     {"__pairs", IN_EXCHANGE, "pairs(headers)",
      "All fields as they came, in their order, each of several by itself.",
