@@ -28,6 +28,19 @@
 
 extern const struct bt_module bt_module;
 
+/* Floor 8 is not here, and nobody asks. */
+void bt_call_print(struct bt_call *call, const char *format, ...)
+{
+    (void)call;
+    (void)format;
+}
+
+void bt_call_done(struct bt_call *call, const char *why)
+{
+    (void)call;
+    (void)why;
+}
+
 /* ---- the grammar ---- */
 
 static const uint8_t *at, *end;
