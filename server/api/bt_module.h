@@ -132,7 +132,8 @@ struct bt_option {
  *   acls              zero or more ACL names, each with or without !; the list may wait
  *   acls+             at least one
  *   fastacls          as acls, but the list cannot wait: an ACL that may wait is refused before
- *                     http_access has been asked, and later says what is known (bt_may_wait())
+ *                     http_access has been asked, and later says what is known (bt_may_wait()); what
+ *                     is not makes an allow|deny line deny, and no other line hold
  *   options           name=value words of .options, anywhere from there on
  *   [x]               may be missing
  *   x...              one or more; [x...] zero or more; words in "quotes" name list files where

@@ -50,7 +50,7 @@ static void term_check(struct acls *acls, const struct acl *acl, const struct bt
     else if (acls->hurried_row != row || !bt_str_eq(acls->hurried_type, acl_type_name(acl)))
         bt_caution(err, at,
                    "%s cannot wait: ACL %s (type %s) counts where its answer is known by then, as "
-                   "when http_access asked for it",
+                   "when http_access asked for it; else lines with it hold only if they deny",
                    row->name, acl_name(acl).at, acl_type_name(acl).at);
     acls->hurried_row = row;
     acls->hurried_type = acl_type_name(acl);
