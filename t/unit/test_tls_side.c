@@ -411,7 +411,7 @@ static void tickets(int n, const char *text)
 static void test_behind_tickets(void **state)
 {
     (void)state;
-    tickets(150, "hello"); /* 39 KB */
+    tickets(100, "hello"); /* 26 KB */
     assert_int_equal(get(pair.client, got, sizeof got),
                      5); /* at the first call: no edge would come */
     assert_memory_equal(got, "hello", 5);
