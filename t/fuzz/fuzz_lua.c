@@ -410,6 +410,7 @@ static void exchange(bool answered)
         }
     hooks_finish(txn);
     struct session *session = txn->session;
+    deferred_cancel(&txn->resume); /* as its end would */
     arena_free(txn->arena);
     if (session->arena != NULL)
         arena_free(session->arena);
